@@ -1,0 +1,140 @@
+"""What fsnotes refuses: the exception family of the product. Imports nothing of it.
+
+Fields are typed and few: the sentence a person or a client reads is made from them in `failures.py`.
+"""
+
+from __future__ import annotations
+
+
+class FsnotesError(Exception):
+    """Anything that fsnotes refuses or cannot do."""
+
+
+class ConfigurationError(FsnotesError):
+    """The command line, the configuration file or the state folder cannot be used as they are."""
+
+
+class InvalidArgument(FsnotesError):
+    """An argument has the right type and a value that cannot be meant."""
+
+    def __init__(self, argument: str, why: str) -> None:
+        super().__init__(f"{argument}: {why}")
+        self.argument = argument
+        self.why = why
+
+
+class NotAllowed(FsnotesError):
+    """The principal may not do this here, or there is no such workspace: one answer for both."""
+
+
+class NoteNotFound(FsnotesError):
+    """There is no such note, folder, heading or trash entry."""
+
+    def __init__(self, what: str, name: str, *, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(f"no {what} {name!r}")
+        self.what = what
+        self.name = name
+        self.candidates = candidates
+
+
+class NoteExists(FsnotesError):
+    """The path is taken; nothing was overwritten."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class NoteChanged(FsnotesError):
+    """The note is no longer what the caller saw; nothing was done."""
+
+    def __init__(self, path: str, *, etag: str | None = None) -> None:
+        super().__init__(path)
+        self.path = path
+        self.etag = etag
+
+
+class AmbiguousNote(FsnotesError):
+    """Several notes answer to the name."""
+
+    def __init__(self, name: str, *, paths: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.paths = paths
+
+
+class DeceptiveName(FsnotesError):
+    """The only notes that match have names that could deceive the person who is asked."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        super().__init__(f"{len(paths)} deceptive names")
+        self.paths = paths
+
+
+class TooManyMatches(FsnotesError):
+    """More notes match than a form may offer."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit}")
+        self.limit = limit
+
+
+class NoteTooLarge(FsnotesError):
+    """The note or the text is larger than the workspace allows."""
+
+    def __init__(self, path: str, *, limit: int) -> None:
+        super().__init__(path)
+        self.path = path
+        self.limit = limit
+
+
+class NotText(FsnotesError):
+    """The note's bytes are not UTF-8, so it cannot be shown or edited as text."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class LimitReached(FsnotesError):
+    """A bound that protects everybody was reached."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Busy(FsnotesError):
+    """Somebody else is at it; the same call may succeed in a moment."""
+
+
+class Unavailable(FsnotesError):
+    """Something this call needs is missing or broken; nothing was done."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class InvalidState(FsnotesError):
+    """The echoed state proves nothing. The reason is for the log only."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class InvalidAnswer(FsnotesError):
+    """The answer to the form does not have the form's shape. The state stays usable."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ConfirmationUnavailable(FsnotesError):
+    """A person must be asked, and there is no way to ask."""
+
+
+class ConfirmationDeclined(FsnotesError):
+    """The person was asked and did not confirm."""
