@@ -14,6 +14,10 @@ class ConfigurationError(FsnotesError):
     """The command line, the configuration file or the state folder cannot be used as they are."""
 
 
+class JailRequired(ConfigurationError):
+    """A jail is required and cannot be put around the workspace, so it is not served."""
+
+
 class InvalidArgument(FsnotesError):
     """An argument has the right type and a value that cannot be meant."""
 
@@ -96,12 +100,25 @@ class NotText(FsnotesError):
         self.path = path
 
 
+class InvalidYaml(FsnotesError):
+    """The note's frontmatter is not YAML that can be read within the limits. *line* counts in the note."""
+
+    def __init__(self, path: str, *, line: int) -> None:
+        super().__init__(f"{path}: line {line}")
+        self.path = path
+        self.line = line
+
+
 class LimitReached(FsnotesError):
     """A bound that protects everybody was reached."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+class Abandoned(FsnotesError):
+    """The caller gave up before the change began; nothing was done and nobody waits for an answer."""
 
 
 class Busy(FsnotesError):

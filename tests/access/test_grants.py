@@ -1,0 +1,123 @@
+"""Authorization: who may do what, in which folder; and one answer for everything else."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsnotes.access import Access, Grant, Held, Principal, Right, Rule, Workspace
+from fsnotes.calls import local_principal
+from fsnotes.errors import NotAllowed
+from sandbox.names import ROOT, RelPath
+from sandbox.uris import FileUri
+
+ALICE = Principal("local:alice")
+BOB = Principal("local:bob")
+NOTES = Workspace("notes", (FileUri.parse("file:///work/notes"), FileUri.parse("file:///home/alice/Notes")))
+OTHER = Workspace("other", (FileUri.parse("file:///work/other"),))
+
+
+def rule(principal: Principal, workspace: Workspace, folder: str, *rights: Right) -> Rule:
+    return Rule(principal.name, workspace.name, RelPath.parse_folder(folder), frozenset(rights))
+
+
+ACCESS = Access(
+    [NOTES, OTHER],
+    [
+        rule(ALICE, NOTES, "", Right.READ, Right.WRITE),
+        rule(BOB, NOTES, "Shared", Right.READ),
+        rule(BOB, NOTES, "Shared/Inbox", Right.READ, Right.WRITE),
+        rule(BOB, OTHER, "", *()),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/notes",
+        "file:///work/notes/",
+        "FILE:///work/notes",
+        "file://localhost/work/notes",
+        "file:///work/%6eotes",
+        "file:///home/alice/Notes",
+    ],
+)
+def test_every_spelling_of_a_granted_workspace_is_that_workspace(uri: str) -> None:
+    grant = ACCESS.authorize(ALICE, uri, Right.READ)
+    assert (grant.principal, grant.workspace, grant.right, grant.folders) == (ALICE, NOTES, Right.READ, (ROOT,))
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/notes-evil",
+        "file:///work/notes-evil/secret.md",
+        "file:///work/notes/%2e%2e/notes",
+        "file:///work/notes/../notes",
+        "file:///work/note",
+        "file:///work",
+        "file:///work/notes/Shared",
+        "file:///WORK/notes",
+        "file:///nowhere",
+        "https://work/notes",
+        "/work/notes",
+        "notes",
+        "",
+        "file:///work/notes%00",
+        "file:///work//notes",
+    ],
+)
+def test_anything_else_is_refused_with_one_answer(uri: str) -> None:
+    with pytest.raises(NotAllowed) as unknown:
+        ACCESS.authorize(ALICE, uri, Right.READ)
+    assert type(unknown.value) is NotAllowed
+
+
+def test_a_right_that_was_not_granted_is_refused_like_an_unknown_workspace() -> None:
+    with pytest.raises(NotAllowed):
+        ACCESS.authorize(ALICE, "file:///work/notes", Right.DELETE)
+    assert ACCESS.authorize(ALICE, "file:///work/notes", Right.WRITE).right is Right.WRITE
+
+
+def test_writing_does_not_include_reading() -> None:
+    access = Access([NOTES], [rule(ALICE, NOTES, "", Right.WRITE)])
+    with pytest.raises(NotAllowed):
+        access.authorize(ALICE, "file:///work/notes", Right.READ)
+
+
+def test_an_empty_list_of_rights_allows_nothing() -> None:
+    with pytest.raises(NotAllowed):
+        ACCESS.authorize(BOB, "file:///work/other", Right.READ)
+
+
+def test_a_grant_covers_its_folders_and_inner_ones_are_folded_into_outer_ones() -> None:
+    assert ACCESS.authorize(BOB, "file:///work/notes", Right.READ).folders == (RelPath.parse("Shared"),)
+    assert ACCESS.authorize(BOB, "file:///work/notes", Right.WRITE).folders == (RelPath.parse("Shared/Inbox"),)
+
+
+def test_principals_are_compared_whole() -> None:
+    with pytest.raises(NotAllowed):
+        ACCESS.authorize(Principal("local:alice2"), "file:///work/notes", Right.READ)
+    with pytest.raises(NotAllowed):
+        ACCESS.authorize(Principal("local:ALICE"), "file:///work/notes", Right.READ)
+
+
+def test_each_principal_sees_its_own_folders_with_their_rights() -> None:
+    assert ACCESS.visible(ALICE) == (Held(NOTES, ROOT, frozenset({Right.READ, Right.WRITE})),)
+    assert ACCESS.visible(BOB) == (
+        Held(NOTES, RelPath.parse("Shared"), frozenset({Right.READ})),
+        Held(NOTES, RelPath.parse("Shared/Inbox"), frozenset({Right.READ, Right.WRITE})),
+    )
+    assert ACCESS.visible(Principal("local:eve")) == ()
+
+
+def test_nobody_else_can_make_a_grant() -> None:
+    with pytest.raises(TypeError):
+        Grant(ALICE, NOTES, Right.DELETE, (ROOT,), mint=object())
+
+
+def test_the_local_principal_comes_from_the_uid_and_not_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "mallory")
+    monkeypatch.setenv("LOGNAME", "mallory")
+    assert local_principal(0) == Principal("local:root")
+    assert local_principal(3_999_999_999) == Principal("local:#3999999999")
