@@ -1,0 +1,129 @@
+"""What a root tells about the objects in it: identities, kinds, entries, contents.
+
+Values only. Reading them from the disk is `reading.py`'s part.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from sandbox.names import RelPath
+
+MAX_UNNAMEABLE: Final = 50
+"""How many names that cannot be sent as text a listing shows; it counts them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """Which file it was, and whether it has been written since.
+
+    `key` is what comparisons use. It cannot see a write in place that keeps the size and falls on the same
+    tick of the file system's clock; who must be sure compares the bytes.
+    """
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    mode: int
+    nlink: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileIdentity:
+        """Take the identity out of a stat result."""
+        return cls(
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_mode,
+            status.st_nlink,
+        )
+
+    @property
+    def key(self) -> tuple[int, int, int, int]:
+        """What must be equal for "still the same": never ctime, which a rename changes."""
+        return (self.dev, self.ino, self.size, self.mtime_ns)
+
+    def is_same_file(self, other: FileIdentity) -> bool:
+        """Say whether both are one inode, written since or not."""
+        return (self.dev, self.ino) == (other.dev, other.ino)
+
+
+class Kind(Enum):
+    """What stands at a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "other"
+    """A FIFO, socket or device; or a mount point that the policy refuses."""
+
+    @classmethod
+    def of(cls, mode: int) -> Kind:
+        """Classify the mode of a stat result."""
+        if stat.S_ISREG(mode):
+            return cls.FILE
+        if stat.S_ISDIR(mode):
+            return cls.FOLDER
+        if stat.S_ISLNK(mode):
+            return cls.LINK
+        return cls.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder. `identity` is there for files and folders, when it was asked for."""
+
+    name: str
+    kind: Kind
+    identity: FileIdentity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One folder: `entries` sorted by name, and the names that no RelPath can hold.
+
+    `unnameable` are forms for people (`names.display`) of names that are not UTF-8 or have a backslash, at
+    most MAX_UNNAMEABLE of them; `unnameable_count` counts all.
+    """
+
+    entries: tuple[Entry, ...]
+    unnameable: tuple[str, ...] = ()
+    unnameable_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's bytes, and the identity it had before they were read."""
+
+    data: bytes
+    identity: FileIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The identity of the file that holds the text, and what of the former one could not be kept."""
+
+    identity: FileIdentity
+    not_kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrashedFile:
+    """The one file in a trash entry: where it was, and which it is."""
+
+    path: RelPath
+    identity: FileIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """How many temporaries went to the trash, and whether the whole tree was looked at."""
+
+    moved: int
+    complete: bool = True

@@ -1,0 +1,175 @@
+"""Reading beneath a root: files, identities, kinds and single folders.
+
+A file is looked at before it is opened, and again once it is open. What its bytes mean, and which entries
+of a folder a caller may see, is left to others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from sandbox.beneath import Beneath, Descriptor, encoded_parts
+from sandbox.errors import Escape, Missing, MountRefused, SandboxError, TooLarge
+from sandbox.names import RelPath, component_fault, display
+from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing
+from sandbox.policy import Links, Policy
+from sandbox.reports import reporting
+from sandbox.resolve import LOOK, LOOK_FOLDER, READ_FOLDER
+
+READ_FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+READ_STEP: Final = 1 << 18
+READ_ATTEMPTS: Final = 3
+"""How often a file that is written while it is read is read again before it is taken as it is."""
+
+
+def read(tree: Beneath, path: RelPath) -> Content:
+    """Return the bytes of the file at *path*; see `Root.read`."""
+    return read_judged(path, tree.policy, lambda flags: tree.open(path, flags))
+
+
+def read_judged(path: RelPath, policy: Policy, opener: Callable[[int], Descriptor]) -> Content:
+    """Look, judge, open, judge again, read. *opener* opens the object with the flags it is given."""
+    with opener(LOOK) as seen, reporting(path):
+        policy.judge(path, os.fstat(seen))
+    # SAFETY: between the look and this opening another object may take the name. Then the second judgement
+    # refuses it; O_NONBLOCK keeps a FIFO from blocking, O_NOCTTY a terminal from becoming ours.
+    with opener(READ_FILE) as fd, reporting(path):
+        for _ in range(READ_ATTEMPTS):
+            before = os.fstat(fd)
+            policy.judge(path, before)
+            data = _read_bounded(fd, path, before.st_size, policy.max_file_bytes)
+            identity = FileIdentity.of(before)
+            if FileIdentity.of(os.fstat(fd)).key == identity.key:
+                break
+            os.lseek(fd, 0, os.SEEK_SET)
+        # The identity from before the reading: if somebody wrote meanwhile, a change that expects it fails.
+        return Content(data, identity)
+
+
+def _read_bounded(fd: int, path: RelPath, expected: int, limit: int) -> bytes:
+    """Read to the end, counting: the size that was told may be wrong, or the file may grow."""
+    pieces: list[bytes] = []
+    room = limit + 1
+    while room > 0:
+        piece = os.read(fd, min(room, max(expected + 1, READ_STEP)))
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        room -= len(piece)
+    raise TooLarge(str(path), limit=limit)
+
+
+def stat(tree: Beneath, path: RelPath) -> FileIdentity:
+    """Return the identity of the file at *path* without opening it; see `Root.stat`."""
+    with tree.open(path, LOOK) as seen, reporting(path):
+        status = os.fstat(seen)
+        tree.policy.judge(path, status)
+        return FileIdentity.of(status)
+
+
+def kind(tree: Beneath, path: RelPath) -> Kind | None:
+    """Say what stands at *path*; see `Root.kind`."""
+    try:
+        with tree.open(path, LOOK) as seen, reporting(path):
+            return Kind.of(os.fstat(seen).st_mode)
+    except Missing:
+        # With links followed, a link that dangles is missing too, and yet the name is taken.
+        if tree.policy.links is Links.WITHIN and path.parts and _is_link(tree, path):
+            return Kind.LINK
+        return None
+    except Escape:
+        if path.parts and _is_link(tree, path):
+            return Kind.LINK
+        raise
+
+
+def _is_link(tree: Beneath, path: RelPath) -> bool:
+    try:
+        with tree.open(path.parent, LOOK_FOLDER) as folder, reporting(path):
+            status = os.stat(path.name.encode(), dir_fd=folder, follow_symlinks=False)
+    except Missing:
+        return False
+    return Kind.of(status.st_mode) is Kind.LINK
+
+
+def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing:
+    """Return the entries of one folder, sorted; see `Root.list`."""
+    found: list[Entry] = []
+    hostile: list[str] = []
+    hostile_count = 0
+    with tree.open(path, READ_FOLDER) as folder, reporting(path):
+        device = os.fstat(folder).st_dev
+        for entry in bounded_entries(folder, path, tree.policy.max_entries):
+            if component_fault(entry.name) is not None:
+                hostile_count += 1
+                if len(hostile) < MAX_UNNAMEABLE:
+                    hostile.append(display(os.fsencode(entry.name)))
+                continue
+            described = _describe(tree, path, entry, device=device, with_identity=with_identity)
+            if described is not None:
+                found.append(described)
+    found.sort(key=lambda each: each.name)
+    return Listing(tuple(found), tuple(sorted(hostile)), hostile_count)
+
+
+def bounded_entries(folder: int, shown: object, limit: int) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries of an opened (not O_PATH) folder; raises TooLarge past *limit* of them."""
+    with os.scandir(folder) as entries:
+        for count, entry in enumerate(entries, start=1):
+            if count > limit:
+                raise TooLarge(str(shown), limit=limit)
+            yield entry
+
+
+def _describe(
+    tree: Beneath, folder: RelPath, entry: os.DirEntry[str], *, device: int, with_identity: bool
+) -> Entry | None:
+    try:
+        if entry.is_symlink():
+            return _describe_link(tree, folder, entry.name, with_identity=with_identity)
+        if not with_identity:
+            return Entry(entry.name, _kind_of(entry))
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None  # gone between the listing and the look: it is not there any more
+    what = Kind.of(status.st_mode)
+    # A mount point's stat tells of the mounted folder, the directory entry of the covered one. Some file
+    # systems always differ so; the resolver decides.
+    if (status.st_dev, status.st_ino) != (device, entry.inode()) and _is_refused_mount(tree, folder, entry):
+        what = Kind.OTHER
+    if what in (Kind.FILE, Kind.FOLDER):
+        return Entry(entry.name, what, FileIdentity.of(status))
+    return Entry(entry.name, what)
+
+
+def _kind_of(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_file(follow_symlinks=False):
+        return Kind.FILE
+    return Kind.FOLDER if entry.is_dir(follow_symlinks=False) else Kind.OTHER
+
+
+def _is_refused_mount(tree: Beneath, folder: RelPath, entry: os.DirEntry[str]) -> bool:
+    parts = (*encoded_parts(folder), entry.name.encode())
+    try:
+        os.close(tree.resolver.open(tree.fd, parts, LOOK))
+    except MountRefused:
+        return True
+    except SandboxError:
+        return False
+    return False
+
+
+def _describe_link(tree: Beneath, folder: RelPath, name: str, *, with_identity: bool) -> Entry:
+    """A link is a link, unless the policy follows it and it stays within."""
+    if tree.policy.links is not Links.WITHIN:
+        return Entry(name, Kind.LINK)
+    try:
+        with tree.open(folder.child(name), LOOK) as seen:
+            status = os.fstat(seen)
+    except SandboxError:
+        return Entry(name, Kind.LINK)
+    what = Kind.of(status.st_mode)
+    identity = FileIdentity.of(status) if with_identity and what is not Kind.OTHER else None
+    return Entry(name, what, identity)

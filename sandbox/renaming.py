@@ -1,0 +1,111 @@
+"""Renames that never overwrite, and the exchange of two names; with what stands in where flags are missing.
+
+Some file systems (NFS, some FUSE ones) refuse renameat2 with flags. Then a name is claimed by a hard link,
+which cannot overwrite either, and the former name is dropped; and an exchange is not offered at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Final
+
+from sandbox import _linux
+from sandbox.beneath import UNSUPPORTED
+from sandbox.errors import IdentityChanged
+from sandbox.names import OWN_PREFIX
+from sandbox.objects import FileIdentity
+
+_RANDOM_BYTES: Final = 12
+
+
+def temporary_name() -> bytes:
+    """Return a name that nobody else uses: the prefix of temporaries and 96 random bits."""
+    return (OWN_PREFIX + os.urandom(_RANDOM_BYTES).hex()).encode()
+
+
+def lstat(folder: int, name: bytes) -> FileIdentity:
+    """Return the identity of what stands at *name*, a link itself included. Raises OSError."""
+    return FileIdentity.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+
+
+def exchange(folder: int, one: bytes, other: bytes) -> bool:
+    """Exchange two names of a folder in one step; False where the file system does not offer it.
+
+    Raises OSError, ENOENT when one of them is gone.
+    """
+    try:
+        _linux.renameat2(folder, one, folder, other, flags=_linux.RENAME_EXCHANGE)
+    except OSError as error:
+        if error.errno in UNSUPPORTED:
+            return False
+        raise
+    return True
+
+
+def name_temporary(folder: int, temporary: bytes, name: bytes) -> None:
+    """Give our own *temporary* its final name; raises FileExistsError when the name is taken."""
+    if _rename_noreplace(folder, temporary, folder, name):
+        return
+    # A kill between the two leaves the file under both names; the sweeper drops the temporary one.
+    os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.unlink(temporary, dir_fd=folder)
+
+
+def move_file(source_folder: int, source: bytes, target_folder: int, target: bytes, *, shown: str) -> None:
+    """Move a file of somebody's; raises FileExistsError when the target is taken.
+
+    Without rename flags this is not one step: a kill in between leaves the file under two names. Raises
+    IdentityChanged when another file took the source's name meanwhile; both texts are kept.
+    """
+    if _rename_noreplace(source_folder, source, target_folder, target):
+        return
+    if stat.S_ISDIR(lstat(source_folder, source).mode):
+        # A folder that was swapped in and goes back. It cannot be linked, and renaming it never overwrites
+        # a file (at most a folder that is empty).
+        os.rename(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder)
+        return
+    os.link(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder, follow_symlinks=False)
+    linked = lstat(target_folder, target)
+    # The name is dropped by moving it aside first, so that what is removed can be looked at.
+    aside = temporary_name()
+    os.rename(source, aside, src_dir_fd=source_folder, dst_dir_fd=source_folder)
+    if lstat(source_folder, aside).is_same_file(linked):
+        os.unlink(aside, dir_fd=source_folder)
+        return
+    name_temporary(source_folder, aside, source)
+    raise IdentityChanged(shown)
+
+
+def move_to_private(source_folder: int, source: bytes, target_folder: int, target: bytes) -> None:
+    """Move a file into a folder that is ours alone; raises FileExistsError when the target is taken.
+
+    Always one step, so that a kill leaves the file in one place. Without rename flags the target is looked
+    at first.
+    """
+    if _rename_noreplace(source_folder, source, target_folder, target):
+        return
+    # SAFETY: the folder has mode 0700 and a name that only the holder of the lock knows to write to, so
+    # nothing of anybody's can appear at the target between the look and the rename.
+    if _is_taken(target_folder, target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder)
+
+
+def _rename_noreplace(source_folder: int, source: bytes, target_folder: int, target: bytes) -> bool:
+    try:
+        _linux.renameat2(source_folder, source, target_folder, target, flags=_linux.RENAME_NOREPLACE)
+    except OSError as error:
+        if error.errno in UNSUPPORTED:
+            return False
+        raise
+    return True
+
+
+def _is_taken(folder: int, name: bytes) -> bool:
+    try:
+        lstat(folder, name)
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,0 +1,255 @@
+"""`Root`: everything that can be done beneath one directory.
+
+A root is the directory that was opened, not the path that led to it: it is held by one O_PATH descriptor,
+and every operation resolves a `RelPath` from there, by the kernel or component by component, under the
+root's policy. No method takes an absolute path for I/O. What bytes mean, who may ask, and which names
+are acceptable for new files is decided elsewhere.
+
+What is not promised:
+
+- A folder that somebody moves out of the root while an operation holds its descriptor is followed to its
+  new place, since a descriptor names the folder and not its position.
+- Programs that write into a file in place, between the last check and an exchange, can lose that write,
+  as they can with any editor that saves by renaming.
+- The lock keeps out those who take it, nobody else.
+- On a kernel that tells no mount ids the walk sees bind mounts of the same file system as folders;
+  `features()` says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Final, Literal, Self
+
+from sandbox import reading, sweeping, trash, writing
+from sandbox._linux import O_PATH
+from sandbox.beneath import Beneath
+from sandbox.errors import RootUnusable
+from sandbox.features import Features, probe
+from sandbox.locking import Lock, never
+from sandbox.names import ROOT, RelPath
+from sandbox.objects import (
+    Content,
+    Entry,
+    FileIdentity,
+    Kind,
+    Listing,
+    Replaced,
+    SweepReport,
+    TrashedFile,
+)
+from sandbox.policy import Policy
+from sandbox.resolve import ResolverChoice
+from sandbox.steps import Observer, ignore
+
+__all__ = [
+    "Content",
+    "Entry",
+    "Features",
+    "FileIdentity",
+    "Kind",
+    "Listing",
+    "Replaced",
+    "Root",
+    "SweepReport",
+    "TrashedFile",
+]
+
+SWEEP_AGE_SECONDS: Final = 60.0
+_STRICT: Final = Policy()
+
+
+class Root:
+    """One directory and its policy. Safe to use from several threads; close it when none is in a call.
+
+    Changes (create, replace, move, trash, restore, sweep) expect the caller to hold `lock()`; they do not
+    take it themselves. Every method raises the exceptions of `sandbox.errors` and no OSError.
+    """
+
+    def __init__(self, tree: Beneath, identity: tuple[int, int], lock_file: str | None) -> None:
+        self._tree = tree
+        self._lock = Lock(tree, lock_file)
+        self.identity: Final = identity
+        """Device and inode of the directory."""
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        policy: Policy = _STRICT,
+        *,
+        resolver: ResolverChoice = "auto",
+        lock_file: str | None = None,
+        observe: Observer = ignore,
+    ) -> Root:
+        """Open the directory at *path*; links in this one path are followed, since its owner chose it.
+
+        *lock_file* stands in where directories cannot be locked. *observe* is told of every step of a
+        change, right after it. Raises RootUnusable.
+        """
+        try:
+            fd = os.open(path, O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            raise RootUnusable("the directory cannot be opened") from error
+        try:
+            status = os.fstat(fd)
+            tree = Beneath(fd, policy, resolver=resolver, observe=observe)
+        except BaseException:
+            os.close(fd)
+            raise
+        return cls(tree, (status.st_dev, status.st_ino), lock_file)
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of this root."""
+        return self._tree.policy
+
+    @property
+    def resolver_name(self) -> Literal["openat2", "walk"]:
+        """Which resolver is at work."""
+        return self._tree.resolver.name
+
+    def close(self) -> None:
+        """Close the descriptor. A later call on this root is RootUnusable."""
+        self._tree.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def is_still_at(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether *path* still leads to this very directory (or it was moved or replaced)."""
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return False
+        return (status.st_dev, status.st_ino) == self.identity
+
+    def features(self) -> Features:
+        """Try what the file system offers. Makes and removes two files of our own."""
+        return probe(self._tree, self._lock)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read(self, path: RelPath) -> Content:
+        """Return the bytes of the file at *path* and the identity it had before they were read.
+
+        The object is looked at first and opened only if it is a file that the policy accepts; it is judged
+        again once it is open, and its size is counted while it is read. Raises Missing, NotAFolder, Escape,
+        ObjectRefused, StorageFailed.
+        """
+        return reading.read(self._tree, path)
+
+    def stat(self, path: RelPath) -> FileIdentity:
+        """Return the identity of the file at *path*, judged as for reading, without opening it."""
+        return reading.stat(self._tree, path)
+
+    def kind(self, path: RelPath) -> Kind | None:
+        """Say what stands at *path*; None when nothing does. Nothing is opened.
+
+        A link that the policy does not follow, or that leads out or nowhere, is LINK. Raises NotAFolder,
+        Escape when a component before the last one is refused, and MountRefused.
+        """
+        return reading.kind(self._tree, path)
+
+    def list(self, path: RelPath = ROOT, *, with_identity: bool) -> Listing:
+        """Return what is directly in the folder at *path*, hidden entries included, sorted by name.
+
+        Links are LINK unless the policy follows them; nothing is opened. With identities, a mount point
+        that the policy refuses is OTHER; without, it is told as what covers it. Raises Missing, NotAFolder,
+        Escape, StorageFailed, and TooLarge past the policy's `max_entries`.
+        """
+        return reading.list_folder(self._tree, path, with_identity=with_identity)
+
+    # -- changing ------------------------------------------------------------------------------
+
+    def create(self, path: RelPath, data: bytes, *, durable: bool = True) -> FileIdentity:
+        """Make a file with *data* at *path*, and the folders that are missing before it.
+
+        It appears whole or not at all, and never takes a name that is in use: Exists. When it fails, no
+        temporary and no folder made for it is left. Its mode comes from the umask and default ACLs. The name
+        must be acceptable to the caller; reserved ones are UnacceptableName. Raises TooLarge, NotAFolder,
+        Escape, StorageFailed too.
+        """
+        return writing.create(self._tree, path, data, durable=durable)
+
+    def replace(self, path: RelPath, data: bytes, *, expect: FileIdentity) -> Replaced:
+        """Give the file at *path* the text *data* if it is still the one described by *expect*.
+
+        The new file is exchanged with the former one, and what comes out is compared with *expect*: a text
+        that a stranger saved meanwhile goes back to its name, and IdentityChanged is raised. Mode (without
+        the set-id and sticky bits), owner, ACLs and extended attributes are kept as far as the process may;
+        what could not be kept is named. When it fails before the exchange, the old bytes stand and nothing
+        is left. A link at the last component is refused, whatever the policy. Where the file system cannot
+        exchange, a stranger's text saved in the last microseconds is not noticed (`features`).
+        """
+        return writing.replace(self._tree, path, data, expect=expect)
+
+    def move(self, source: RelPath, target: RelPath, *, expect: FileIdentity) -> FileIdentity:
+        """Give the file at *source* the path *target*, making folders that are missing.
+
+        Never over anything: Exists. What arrived is compared with *expect* and goes back if it is another:
+        IdentityChanged. Only files move.
+        """
+        return writing.move(self._tree, source, target, expect=expect)
+
+    # -- trash ---------------------------------------------------------------------------------
+
+    def trash(self, path: RelPath, *, entry: str, expect: Callable[[bytes], bool]) -> None:
+        """Move the file at *path* to `.trash/<entry>/<path>` if *expect* accepts its bytes.
+
+        It is one rename. Then what arrived is read, and put back unless it is an acceptable file with the
+        expected bytes: IdentityChanged. If its name is taken by then, it stays in the trash; nothing is
+        lost. Links, hard links and special files are refused before anything moves. A folder left in the
+        entry by a killed call is used again; a file in it is Exists. Raises TrashUnusable when `.trash` or
+        a folder in it is a link, a file or a mount.
+        """
+        trash.trash(self._tree, path, entry=entry, expect=expect)
+
+    def receipt(self, path: RelPath, *, entry: str) -> bytes | None:
+        """Return the bytes of the file that *entry* holds for *path*; None when there is none.
+
+        Raises ObjectRefused for what is no acceptable file, and TrashUnusable.
+        """
+        return trash.receipt(self._tree, path, entry=entry)
+
+    def trash_entries(self) -> tuple[str, ...]:
+        """Return the names of the entries in the trash, newest first; foreign things there are left out."""
+        return trash.entries(self._tree)
+
+    def trashed(self, entry: str) -> TrashedFile | None:
+        """Return the one file in *entry*; None when it is empty, gone, or holds anything but one file."""
+        return trash.trashed(self._tree, entry)
+
+    def restore(self, entry: str, target: RelPath | None = None) -> RelPath:
+        """Move the file in *entry* to *target*, or to where it was, and remove the emptied folders.
+
+        Never over anything: Exists. Makes folders that are missing. Missing when there is nothing to
+        restore.
+        """
+        return trash.restore(self._tree, entry, target)
+
+    # -- lock and sweep ------------------------------------------------------------------------
+
+    def lock(self, *, timeout: float, abandoned: Callable[[], bool] = never) -> AbstractContextManager[None]:
+        """Hold the root's lock for a block: one writer among all threads and processes that take it.
+
+        Raises LockTimeout after *timeout* seconds, Abandoned when *abandoned* says so before the block
+        begins, RootUnusable where nothing can be locked. Not re-entrant.
+        """
+        return self._lock.hold(timeout=timeout, abandoned=abandoned)
+
+    def sweep(self, *, now: float, older_than: float = SWEEP_AGE_SECONDS) -> SweepReport:
+        """Move temporaries that are older than *older_than* seconds at *now* to `.trash/swept-<UTC>/`.
+
+        Age counts from the last change of text or name. Looks at no more than the policy's `max_entries`
+        names in all; follows no link, crosses no mount. Raises TrashUnusable.
+        """
+        return sweeping.sweep(self._tree, now=now, older_than=older_than)

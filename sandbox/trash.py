@@ -1,0 +1,263 @@
+"""The trash of a root: a file moves into an entry of its own in one step, is verified, and can come back.
+
+`.trash/<entry>/<the file's path>` is both the place and the receipt: who knows entry and path can prove
+later that the file was moved. The entry's name is made by the caller. Nothing here ever removes a file, and
+every folder on the way into the trash must be a plain folder on the root's own mount, whatever the policy
+says about links and mounts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Final, Literal
+
+from sandbox.beneath import Beneath, Descriptor, check_not_own, encoded_parts, sync_folder
+from sandbox.errors import (
+    Escape,
+    IdentityChanged,
+    InvalidPath,
+    Missing,
+    NotAFolder,
+    ObjectRefused,
+    TrashUnusable,
+)
+from sandbox.folders import OWN_FOLDER, USER_FOLDER, FolderForChange, remove_empty
+from sandbox.names import MAX_DEPTH, TRASH_FOLDER, RelPath, component_fault
+from sandbox.objects import FileIdentity, Kind, TrashedFile
+from sandbox.reading import bounded_entries, read_judged
+from sandbox.renaming import lstat, move_file, move_to_private
+from sandbox.reports import reporting
+from sandbox.resolve import READ_FOLDER, Resolver
+from sandbox.steps import Step
+from sandbox.writing import folder_of, look_last, put_back
+
+ENTRY_NAME: Final = r"\d{8}T\d{6}Z-[0-9a-f]{32}"
+_ENTRY_NAME: Final = re.compile(ENTRY_NAME, re.ASCII)
+
+_TRASH: Final = TRASH_FOLDER.encode()
+
+
+def is_entry_name(name: str) -> bool:
+    """Say whether *name* is one that a trash entry of ours has: a UTC time and 128 bits in hex."""
+    return _ENTRY_NAME.fullmatch(name) is not None
+
+
+def trash(tree: Beneath, path: RelPath, *, entry: str, expect: Callable[[bytes], bool]) -> None:
+    """Move the file at *path* into *entry* if its bytes are the expected ones; see `Root.trash`."""
+    check_not_own(path)
+    name = path.name.encode()
+    with folder_of(tree, path, make=None) as source:
+        look_last(tree, source, path)
+        # What moves is verified once more where it arrives. A kill in between must find the expected text
+        # there, unless a stranger saved another one in the last instant.
+        _verify(tree, source, path, expect)
+        with (
+            _entry_folder(tree, entry, make=True) as opened,
+            _file_folder(tree, opened, path, make=True) as folder,
+        ):
+            tree.observe(Step.TRASH_ENTRY_MADE)
+            with reporting(path):
+                move_to_private(source, name, folder, name)
+            try:
+                tree.observe(Step.TRASH_MOVED)
+                _verify(tree, folder, path, expect)
+            except BaseException:
+                put_back(folder, name, source, name, shown=str(path))
+                _sync_quietly(folder, source)
+                raise
+            tree.observe(Step.TRASH_VERIFIED)
+            sync_folder(folder, path)
+            sync_folder(source, path)
+            tree.observe(Step.TRASH_DURABLE)
+
+
+def _verify(tree: Beneath, folder: int, path: RelPath, expect: Callable[[bytes], bool]) -> None:
+    """Read what arrived, not what was asked for: a rename takes whatever the name holds at its instant."""
+    try:
+        content = read_judged(path, tree.policy, lambda flags: tree.open_last(folder, path, flags))
+    except (ObjectRefused, Escape) as error:
+        raise IdentityChanged(str(path)) from error
+    if not expect(content.data):
+        raise IdentityChanged(str(path))
+
+
+def receipt(tree: Beneath, path: RelPath, *, entry: str) -> bytes | None:
+    """Return the bytes of the file that *entry* holds for *path*, or None; see `Root.receipt`."""
+    if not path.parts:
+        raise InvalidPath("the root itself is no file")
+    try:
+        with (
+            _entry_folder(tree, entry, make=False) as opened,
+            _file_folder(tree, opened, path, make=False) as folder,
+        ):
+            return read_judged(path, tree.policy, lambda flags: tree.open_last(folder, path, flags)).data
+    except Missing:
+        return None
+
+
+def entries(tree: Beneath) -> tuple[str, ...]:
+    """Return the names of our entries, newest first; see `Root.trash_entries`."""
+    found: list[str] = []
+    try:
+        with _open_trash(tree) as folder, reporting(TRASH_FOLDER):
+            found.extend(
+                each.name
+                for each in bounded_entries(folder, TRASH_FOLDER, tree.policy.max_entries)
+                if is_entry_name(each.name) and each.is_dir(follow_symlinks=False)
+            )
+    except Missing:
+        return ()
+    return tuple(sorted(found, reverse=True))
+
+
+def trashed(tree: Beneath, entry: str) -> TrashedFile | None:
+    """Return the single file in *entry*, or None when it is empty or not ours; see `Root.trashed`."""
+    name = _check_entry(entry)
+    try:
+        with (
+            _open_trash(tree) as folder,
+            Descriptor(tree.plain.open(folder, (name,), READ_FOLDER, shown=entry)) as opened,
+        ):
+            return _single_file(tree, opened, entry)
+    except (Missing, NotAFolder, Escape):
+        return None
+
+
+def _single_file(tree: Beneath, opened: int, entry: str) -> TrashedFile | None:
+    parts: tuple[str, ...] = ()
+    for _ in range(MAX_DEPTH):
+        encoded = tuple(part.encode() for part in parts)
+        with Descriptor(tree.plain.open(opened, encoded, READ_FOLDER, shown=entry)) as folder:
+            with reporting(entry):
+                name = _only_name(folder)
+                if name is None:
+                    return None
+                parts = (*parts, name)
+                seen = lstat(folder, name.encode())
+            if Kind.of(seen.mode) is Kind.FILE:
+                return TrashedFile(RelPath(parts), seen)
+            if Kind.of(seen.mode) is not Kind.FOLDER:
+                return None
+    return None
+
+
+def _only_name(folder: int) -> str | None:
+    """Return the name of the one entry of a folder; None when there are none or more, or it is no name."""
+    names: list[str] = []
+    with os.scandir(folder) as found:
+        for each in found:
+            names.append(each.name)
+            if len(names) > 1:
+                return None
+    if not names or component_fault(names[0]) is not None:
+        return None
+    return names[0]
+
+
+def restore(tree: Beneath, entry: str, target: RelPath | None = None) -> RelPath:
+    """Move the file in *entry* back; see `Root.restore`."""
+    found = trashed(tree, entry)
+    if found is None:
+        raise Missing(entry)
+    path = found.path if target is None else target
+    check_not_own(path)
+    into = folder_of(tree, path, make=USER_FOLDER)
+    with _entry_folder(tree, entry, make=False) as opened:
+        with _file_folder(tree, opened, found.path, make=False) as folder:
+            expected = look_last(tree, folder, found.path)
+            with into as target_folder:
+                tree.observe(Step.RESTORE_FOLDERS_MADE)
+                _move_out(tree, folder, found.path, target_folder, path, expect=expected)
+                sync_folder(target_folder, path)
+                sync_folder(folder, entry)
+                tree.observe(Step.RESTORE_DURABLE)
+        _tidy(tree, opened, entry, found.path)
+    tree.observe(Step.RESTORE_TIDIED)
+    return path
+
+
+def _move_out(
+    tree: Beneath, folder: int, held: RelPath, target_folder: int, path: RelPath, *, expect: FileIdentity
+) -> None:
+    source, target = held.name.encode(), path.name.encode()
+    with reporting(path):
+        try:
+            move_file(folder, source, target_folder, target, shown=str(path))
+        except FileNotFoundError as error:
+            raise IdentityChanged(str(path)) from error
+        tree.observe(Step.RESTORE_MOVED)
+        arrived = lstat(target_folder, target)
+        if arrived.key != expect.key:
+            put_back(target_folder, target, folder, source, shown=str(path))
+            raise IdentityChanged(str(path))
+        tree.observe(Step.RESTORE_VERIFIED)
+
+
+def _tidy(tree: Beneath, opened: int, entry: str, held: RelPath) -> None:
+    """Remove the emptied folders of the entry, deepest first; whatever is not empty stays."""
+    parts = encoded_parts(held)
+    for depth in range(len(parts) - 1, 0, -1):
+        if not remove_empty(opened, parts[:depth], resolver=tree.plain):
+            return
+    remove_empty(tree.fd, (_TRASH, entry.encode()), resolver=tree.plain)
+
+
+# -- folders of the trash ----------------------------------------------------------------------
+
+
+class TrashResolver:
+    """Resolves as `plain` does; a link, file or mount where a folder should be makes the trash unusable."""
+
+    def __init__(self, plain: Resolver) -> None:
+        self._plain = plain
+
+    @property
+    def name(self) -> Literal["openat2", "walk"]:
+        """The mechanism beneath."""
+        return self._plain.name
+
+    def open(self, root_fd: int, parts: tuple[bytes, ...], flags: int, *, shown: str | None = None) -> int:
+        """Open a folder of the trash. Raises TrashUnusable, Missing, StorageFailed."""
+        try:
+            return self._plain.open(root_fd, parts, flags, shown=shown)
+        except (NotAFolder, Escape) as error:
+            raise TrashUnusable("a folder of the trash is no plain folder") from error
+
+
+def _check_entry(entry: str) -> bytes:
+    if not is_entry_name(entry):
+        raise InvalidPath("not the name of a trash entry")
+    return entry.encode()
+
+
+def _open_trash(tree: Beneath) -> Descriptor:
+    return Descriptor(TrashResolver(tree.plain).open(tree.fd, (_TRASH,), READ_FOLDER, shown=TRASH_FOLDER))
+
+
+def _entry_folder(tree: Beneath, entry: str, *, make: bool) -> FolderForChange:
+    parts = (_TRASH, _check_entry(entry))
+    return _trash_folder(tree, tree.fd, parts, make=make, shown=entry)
+
+
+def _file_folder(tree: Beneath, opened: int, path: RelPath, *, make: bool) -> FolderForChange:
+    # Relative to the entry: the file's own path may be as long as a path may be.
+    return _trash_folder(tree, opened, encoded_parts(path)[:-1], make=make, shown=str(path))
+
+
+def _trash_folder(
+    tree: Beneath, base: int, parts: tuple[bytes, ...], *, make: bool, shown: str
+) -> FolderForChange:
+    return FolderForChange(
+        base, parts, resolver=TrashResolver(tree.plain), make=OWN_FOLDER if make else None, shown=shown
+    )
+
+
+def _sync_quietly(*folders: int) -> None:
+    """Sync after a put-back, where the refusal that led to it is the one to report."""
+    for folder in folders:
+        try:
+            os.fsync(folder)
+        except OSError:
+            pass
