@@ -1,0 +1,30 @@
+"""How a note is made. Never over anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fsnotes.errors import InvalidArgument, NoteTooLarge
+from fsnotes.notes.commands import Created, CreateNote
+from fsnotes.notes.etags import etag
+from fsnotes.notes.places import new_note
+from fsnotes.notes.scope import Scope
+from sandbox.root import Root
+
+
+def create(root: Root, scope: Scope, command: CreateNote, *, abandoned: Callable[[], bool]) -> Created:
+    """Make a note with the text as it is given, and the folders that are missing; durable when this returns.
+
+    Raises NoteExists, NoteTooLarge, InvalidArgument for names that are not acceptable and for text that is no
+    Unicode, NotAllowed, Busy, Unavailable.
+    """
+    try:
+        data = command.content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidArgument("content", "it has a lone surrogate, which is no character") from None
+    if len(data) > root.policy.max_file_bytes:
+        raise NoteTooLarge(command.path, limit=root.policy.max_file_bytes)
+    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        place = new_note(root, scope, command.path)
+        root.create(place, data)
+    return Created(str(place), etag(data), len(data))

@@ -1,0 +1,84 @@
+"""The one entry to this package: a command runs in a workspace, within a scope, and is answered or refused.
+
+What comes out is a reply of `commands.py` or an exception of `fsnotes.errors`, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from fsnotes.notes import creating, finding, reading, scanning, trashing
+from fsnotes.notes.commands import (
+    Command,
+    CreateNote,
+    DescribeNotes,
+    FindNotes,
+    FindReceipt,
+    ListTrash,
+    ReadNote,
+    Reply,
+    ReplyT,
+    RestoreNote,
+    ScanNotes,
+    SweepTemporaries,
+    TrashNote,
+)
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.translating import translated
+from sandbox.locking import never
+from sandbox.root import Root
+
+_ARGUMENTS: Final[dict[type[Command[Any]], str]] = {ScanNotes: "folder", RestoreNote: "newPath"}
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder of notes that is open for work. Thread-safe, as its root is."""
+
+    root: Root
+
+
+def handle(
+    workspace: Workspace,
+    scope: Scope,
+    command: Command[ReplyT],
+    *,
+    abandoned: Callable[[], bool] = never,
+) -> ReplyT:
+    """Run *command* in *workspace* and return its reply.
+
+    Paths outside *scope*, hidden or ignored ones are NotAllowed before anything is opened. A change takes the
+    workspace's lock; one whose caller has gone by then (*abandoned*) is not begun and raises Abandoned.
+    """
+    argument = _ARGUMENTS.get(type(command), "path")
+    with translated(argument=argument, what="folder" if isinstance(command, ScanNotes) else "note"):
+        # SAFETY: each command's class names its reply, and `_run` answers each with the function for it.
+        return cast(ReplyT, _run(workspace.root, scope, command, abandoned))
+
+
+def _run(root: Root, scope: Scope, command: Command[Any], abandoned: Callable[[], bool]) -> Reply:
+    match command:
+        case ReadNote():
+            return reading.read(root, scope, command)
+        case ScanNotes():
+            return scanning.scan(root, scope, command)
+        case DescribeNotes():
+            return finding.describe(root, scope, command)
+        case FindNotes():
+            return finding.find(root, scope, command)
+        case CreateNote():
+            return creating.create(root, scope, command, abandoned=abandoned)
+        case TrashNote():
+            return trashing.trash(root, scope, command, abandoned=abandoned)
+        case FindReceipt():
+            return trashing.find_receipt(root, scope, command)
+        case ListTrash():
+            return trashing.list_trash(root, scope, command)
+        case RestoreNote():
+            return trashing.restore(root, scope, command, abandoned=abandoned)
+        case SweepTemporaries():
+            return trashing.sweep(root, command, abandoned=abandoned)
+        case _:
+            raise TypeError(f"no handler for {type(command).__name__}")

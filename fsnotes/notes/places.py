@@ -1,0 +1,130 @@
+"""Which path of the workspace a caller's words mean: an existing note or folder, or the place of a new one.
+
+Everything that can be refused by the words alone is refused before anything is opened.
+"""
+
+from __future__ import annotations
+
+from fsnotes.errors import AmbiguousNote, NotAllowed, NoteExists, NoteNotFound
+from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
+from fsnotes.notes.scope import Scope
+from sandbox.errors import Missing, NotAFolder
+from sandbox.names import ROOT, RelPath, check_new_name
+from sandbox.root import Kind, Root
+from sandbox.spelling import find
+
+
+def check_admitted(scope: Scope, path: RelPath) -> None:
+    """Refuse a path that the scope does not cover, that is hidden, or that is ignored: existing or not."""
+    if not scope.admits(path):
+        raise NotAllowed("outside the scope, hidden or ignored")
+
+
+def asked_paths(scope: Scope, text: str) -> tuple[RelPath, ...]:
+    """Return the paths that the note id *text* may mean, each admitted by *scope*. Opens nothing."""
+    # All readings lie in one folder and are hidden alike, but a pattern may ignore one of them.
+    paths = readings(RelPath.parse(text))
+    admitted = tuple(path for path in paths if scope.admits(path))
+    if not admitted:
+        raise NotAllowed("outside the scope, hidden or ignored")
+    return admitted
+
+
+def existing_note(root: Root, scope: Scope, text: str) -> RelPath:
+    """Return the existing note that *text* means, in the spelling it has on the disk.
+
+    Raises NoteNotFound, and AmbiguousNote when both suffixes or several Unicode spellings exist.
+    """
+    asked = asked_paths(scope, text)
+    # Nearly every id is ASCII and spelled as on the disk: looking it up costs no listing of its folder.
+    existing = [path for path in asked if str(path).isascii() and root.kind(path) is not None]
+    if not existing:
+        existing = [found for path in asked if (found := _find(root, path)) is not None]
+    if not existing:
+        raise NoteNotFound("note", text)
+    if len(existing) > 1:
+        raise AmbiguousNote(text, paths=tuple(str(path) for path in existing))
+    return existing[0]
+
+
+def _find(root: Root, path: RelPath) -> RelPath | None:
+    try:
+        return find(root, path)
+    except Missing:
+        return None
+
+
+def existing_folder(root: Root, scope: Scope, text: str) -> RelPath:
+    """Return the existing folder that *text* means. Raises NoteNotFound where there is none."""
+    asked = RelPath.parse_folder(text)
+    check_admitted(scope, asked)
+    folder = find(root, asked)
+    match root.kind(folder):
+        case Kind.FOLDER:
+            return folder
+        case Kind.LINK:
+            raise NotAllowed("a link")
+        case _:
+            raise NoteNotFound("folder", text)
+
+
+def new_note(root: Root, scope: Scope, text: str) -> RelPath:
+    """Return the path for a new note with the id *text*, `.md` added where it has no note's suffix.
+
+    Folders that exist keep the spelling they have; all other components must be acceptable new names. Raises
+    NoteExists when the name is taken, in whatever Unicode spelling.
+    """
+    asked = RelPath.parse(text)
+    if not is_note(asked.name):
+        asked = with_suffix(asked, SUFFIXES[0])
+    check_admitted(scope, asked)
+    place, missing = _vacant(root, asked)
+    for name in missing:
+        check_new_name(name)
+    check_admitted(scope, place)
+    return place
+
+
+def former_place(root: Root, scope: Scope, path: RelPath) -> RelPath:
+    """Return the path to put a note back to that was at *path*, through folders as they are spelled today.
+
+    Its name was good enough for whoever gave it, so new-name rules do not apply. Raises NoteExists.
+    """
+    place, _ = _vacant(root, path)
+    check_admitted(scope, place)
+    return place
+
+
+def _vacant(root: Root, asked: RelPath) -> tuple[RelPath, tuple[str, ...]]:
+    """Return *asked* with its existing folders in their spelling, and the components that do not exist."""
+    folder = _existing_prefix(root, asked.parent)
+    match root.kind(folder):
+        case Kind.FOLDER:
+            pass
+        case Kind.LINK:
+            raise NotAllowed("a link")
+        case _:
+            raise NoteExists(str(folder))
+    missing = asked.parts[len(folder.parts) :]
+    place = RelPath(folder.parts + missing)
+    if len(missing) == 1:
+        try:
+            raise NoteExists(str(find(root, place)))
+        except Missing:
+            pass
+    return place, missing
+
+
+def _existing_prefix(root: Root, folder: RelPath) -> RelPath:
+    """Return the part of *folder* that exists, in the spelling it has on the disk."""
+    try:
+        return find(root, folder)
+    except (Missing, NotAFolder):
+        pass
+    found = ROOT
+    for part in folder.parts:
+        try:
+            found = find(root, found.child(part))
+        except (Missing, NotAFolder):
+            break
+    return found

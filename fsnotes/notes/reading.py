@@ -1,0 +1,79 @@
+"""What reading a note returns: its text or a part of it, exactly as in the file, cut to a limit."""
+
+from __future__ import annotations
+
+from fsnotes.errors import InvalidArgument, NotText
+from fsnotes.notes.commands import NoteText, ReadNote
+from fsnotes.notes.etags import etag
+from fsnotes.notes.lines import count_lines, cut, split_lines
+from fsnotes.notes.places import asked_paths, existing_note
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.sections import section
+from sandbox.errors import Missing
+from sandbox.names import RelPath
+from sandbox.root import Content, Root
+
+
+def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
+    """Read a note, a section or a range of lines.
+
+    Lines are those of the whole note, with a heading too, and must then begin in its section. An end behind the
+    last line means the last line. Raises NotText, InvalidArgument for a start that is not in the note or
+    section, and what `section` raises.
+    """
+    path, content = _open(root, scope, command.path)
+    data = content.data
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotText(str(path)) from None
+    total = count_lines(data)
+    whole = (command.heading, command.start_line, command.end_line, command.start_column) == (None,) * 4
+    if whole and len(text) <= command.limit:
+        return NoteText(str(path), etag(data), len(data), text, 1, total, total, None, None)
+    first, last = _range(command, data, total)
+    part = cut(
+        split_lines(data),
+        first=first,
+        last=last,
+        column=1 if command.start_column is None else command.start_column,
+        limit=command.limit,
+    )
+    return NoteText(
+        str(path),
+        etag(data),
+        len(data),
+        part.text,
+        part.first_line,
+        part.last_line,
+        total,
+        part.next_line,
+        part.next_column,
+    )
+
+
+def _open(root: Root, scope: Scope, text: str) -> tuple[RelPath, Content]:
+    paths = asked_paths(scope, text)
+    if len(paths) == 1 and text.isascii():
+        # The name as it was given, which is what nearly everybody gives: one step instead of two.
+        try:
+            return paths[0], root.read(paths[0])
+        except Missing:
+            pass
+    path = existing_note(root, scope, text)
+    return path, root.read(path)
+
+
+def _range(command: ReadNote, data: bytes, total: int) -> tuple[int, int]:
+    first, last = 1, total
+    if command.heading is not None:
+        found = section(data, command.heading)
+        first, last = found.first_line, found.last_line
+    start = first if command.start_line is None else command.start_line
+    if not first <= start <= last:
+        raise InvalidArgument("startLine", f"it is not between {first} and {last}")
+    if command.end_line is not None:
+        if command.end_line < start:
+            raise InvalidArgument("endLine", f"it is before line {start}")
+        last = min(last, command.end_line)
+    return start, last

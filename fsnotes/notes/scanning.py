@@ -1,0 +1,279 @@
+"""How the notes of a workspace are walked: in path order, a bounded stretch a call, saying what was skipped.
+
+Files and folders of one folder are sorted together by name, so a folder's notes come right after its place
+among its siblings. A position in the walk is a path: the walk goes on behind it, whatever has vanished since.
+
+Limits: a folder is listed anew by each call that goes on in it, so a call costs at least one listing of it.
+Where the policy follows links, a link to a folder is walked like the folder, unless it leads back to
+one that the walk is in.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
+
+from fsnotes.errors import InvalidArgument
+from fsnotes.notes.commands import NoteStat, Scanned, ScanNotes, Skipped
+from fsnotes.notes.model import is_note, placeholder_of
+from fsnotes.notes.places import existing_folder
+from fsnotes.notes.scope import Scope
+from sandbox.errors import (
+    Escape,
+    HardLinkRefused,
+    InvalidPath,
+    Missing,
+    MountRefused,
+    NotAFolder,
+    ObjectRefused,
+    SandboxError,
+    TooLarge,
+)
+from sandbox.names import ROOT, RelPath, is_deceptive
+from sandbox.policy import Links
+from sandbox.root import Entry, FileIdentity, Kind, Root
+from sandbox.spelling import find
+
+MAX_BUDGET: Final = 10_000
+"""Most entries that one call examines, whatever it is asked for."""
+
+CALL_SECONDS: Final = 0.1
+"""A call examines no further entry once it has taken this long."""
+
+MAX_POSITION: Final = 8_192
+"""Longest position that is taken back, in characters."""
+
+_BEHIND: Final = "\U0010ffff"  # sorts behind all names
+
+Position = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A note that was met."""
+
+    path: RelPath
+    identity: FileIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that was met and is not walked into."""
+
+    path: RelPath
+
+
+Finding = Seen | Folder | Skipped | None
+"""What an examined entry turned out to be; None for what is none of a listing's business."""
+
+
+def scan(
+    root: Root, scope: Scope, command: ScanNotes, *, clock: Callable[[], float] = time.monotonic
+) -> Scanned:
+    """List a stretch of the notes in a folder; see `ScanNotes`. It ends early once it has taken long."""
+    end = clock() + CALL_SECONDS
+    steps = walk(root, scope, command.folder, recursive=command.recursive, after=command.after)
+    budget = max(1, min(command.budget, MAX_BUDGET))
+    notes: list[NoteStat] = []
+    folders: list[str] = []
+    skipped: list[Skipped] = []
+    for examined, (position, finding) in enumerate(steps, start=1):
+        match finding:
+            case Seen(path, identity):
+                notes.append(NoteStat(str(path), identity.size, identity.mtime_ns))
+            case Folder(path):
+                folders.append(str(path))
+            case Skipped():
+                skipped.append(finding)
+            case None:
+                pass
+        if examined >= budget or not clock() < end:
+            return Scanned(tuple(notes), tuple(folders), tuple(skipped), position_text(position))
+    return Scanned(tuple(notes), tuple(folders), tuple(skipped), None)
+
+
+def position_text(position: Position) -> str:
+    """Return *position* as the text that `walk` takes back."""
+    return "/".join(position)
+
+
+def position_after(path: str) -> str:
+    """Return the position right behind *path*, a note, folder or skipped entry of a reply, and all beneath it."""
+    return f"{path}/{_BEHIND}"
+
+
+def walk(
+    root: Root, scope: Scope, folder: str, *, recursive: bool, after: str | None
+) -> Iterator[tuple[Position, Finding]]:
+    """Examine one entry after the other behind *after*, each with its position.
+
+    *folder* "" means every folder of the scope; any other must exist and be covered, else this raises at
+    once. Folders that vanish, or cannot be listed, end no walk. Nothing outside the scope is opened.
+    """
+    start = _parse_position(after)
+    if RelPath.parse_folder(folder) != ROOT or scope.covers(ROOT):
+        tops: tuple[RelPath, ...] = (existing_folder(root, scope, folder),)
+    else:
+        tops = tuple(_existing_tops(root, scope))
+    return _Walk(root, scope, recursive=recursive).through(tops, start)
+
+
+def _parse_position(after: str | None) -> Position:
+    if after is None:
+        return ()
+    if len(after) > MAX_POSITION:
+        raise InvalidArgument("cursor", "too long")
+    # It is only compared with names, never opened, so it needs no other proof.
+    return tuple(after.split("/"))
+
+
+def _existing_tops(root: Root, scope: Scope) -> Iterable[RelPath]:
+    found: list[RelPath] = []
+    for top in scope.tops():
+        try:
+            folder = find(root, top)
+            if scope.admits(folder) and root.kind(folder) is Kind.FOLDER:
+                found.append(folder)
+        except SandboxError:
+            # Granted, but not there (any more), or not to be told from its twin: there is nothing to list.
+            continue
+    return sorted(found)
+
+
+_Chain = tuple[tuple[int, int], ...]
+_Item = tuple[str, int, Entry | None]
+_ENTRY, _PLACEHOLDER, _UNNAMEABLE = range(3)  # what an item's name is
+
+
+class _Walk:
+    def __init__(self, root: Root, scope: Scope, *, recursive: bool) -> None:
+        self._root = root
+        self._scope = scope
+        self._recursive = recursive
+        self._follows_links = root.policy.links is Links.WITHIN
+
+    def through(self, tops: Iterable[RelPath], start: Position) -> Iterator[tuple[Position, Finding]]:
+        for top in tops:
+            depth = len(top.parts)
+            if start[:depth] == top.parts:
+                yield from self._beneath(top, start[depth:], (self._root.identity,))
+            elif start < top.parts:
+                yield from self._beneath(top, (), (self._root.identity,))
+
+    def _beneath(self, folder: RelPath, start: Position, chain: _Chain) -> Iterator[tuple[Position, Finding]]:
+        """Walk *folder* behind *start*, which is relative to it. *chain* are the folders that lead to it."""
+        try:
+            items, uncounted = self._items(folder)
+        except (Missing, NotAFolder):
+            return
+        except SandboxError as error:
+            if not start:
+                reason = "too_many" if isinstance(error, TooLarge) else _reason(error)
+                yield (*folder.parts, _BEHIND), _skipped(folder.parts, reason)
+            return
+        first = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
+        for item in itertools.islice(items, first, None):
+            finding, into = self._examine(folder, item, chain)
+            rest: Position = ()
+            if start and item[0] == start[0]:
+                # Told of by an earlier call, and perhaps partly walked.
+                rest = start[1:]
+            else:
+                yield (*folder.parts, item[0]), finding
+            if into is not None:
+                yield from self._beneath(into, rest, _longer(chain, item[2]))
+        if uncounted and start[:1] != (_BEHIND,):
+            yield (*folder.parts, _BEHIND), Skipped(None, uncounted, "unnameable")
+
+    def _items(self, folder: RelPath) -> tuple[list[_Item], int]:
+        """Return what there is to examine in *folder*, in order, and how many more names cannot be shown.
+
+        Hidden entries and files that are no notes are left out: nothing is ever said about them.
+        """
+        listing = self._root.list(folder, with_identity=self._follows_links)
+        items: list[_Item] = []
+        for entry in listing.entries:
+            name = entry.name
+            if name[0] == ".":
+                # It is placed where the note would be that it stands for.
+                original = placeholder_of(name)
+                if original is not None:
+                    items.append((original, _PLACEHOLDER, entry))
+            elif entry.kind is not Kind.FILE or is_note(name):
+                items.append((name, _ENTRY, entry))
+        items += [(form, _UNNAMEABLE, None) for form in listing.unnameable if form[0] != "."]
+        items.sort(key=itemgetter(0, 1))
+        return items, listing.unnameable_count - len(listing.unnameable)
+
+    def _examine(self, folder: RelPath, item: _Item, chain: _Chain) -> tuple[Finding, RelPath | None]:
+        """Say what an item is, and which folder to walk into."""
+        name, kind, entry = item
+        parts = (*folder.parts, name)
+        if kind == _UNNAMEABLE or entry is None:
+            return _skipped(parts, "unnameable"), None
+        try:
+            path = folder.child(name)
+        except InvalidPath:
+            return _skipped(parts, "too_deep"), None
+        if self._scope.ignores(path):
+            return None, None
+        if kind == _PLACEHOLDER:
+            return _skipped(parts, "not_downloaded"), None
+        try:
+            return self._judge(path, entry, chain)
+        except (Missing, NotAFolder):
+            return None, None
+        except SandboxError as error:
+            return _skipped(parts, _reason(error)), None
+
+    def _judge(self, path: RelPath, entry: Entry, chain: _Chain) -> tuple[Finding, RelPath | None]:
+        match entry.kind:
+            case Kind.FILE:
+                return Seen(path, self._root.stat(path)), None
+            case Kind.FOLDER if self._recursive:
+                if _place(entry) in chain:
+                    return _skipped(path.parts, "link"), None
+                return None, path
+            case Kind.FOLDER:
+                # A look tells a mount that the policy refuses; in a recursive walk the listing of it does.
+                return (Folder(path) if self._root.kind(path) is Kind.FOLDER else None), None
+            case Kind.LINK:
+                return _skipped(path.parts, "link"), None
+            case Kind.OTHER:
+                return _skipped(path.parts, "special_file"), None
+
+
+def _place(entry: Entry | None) -> tuple[int, int] | None:
+    identity = entry.identity if entry is not None else None
+    return None if identity is None else (identity.dev, identity.ino)
+
+
+def _longer(chain: _Chain, entry: Entry | None) -> _Chain:
+    place = _place(entry)
+    return chain if place is None else (*chain, place)
+
+
+def _skipped(parts: Position, reason: str) -> Skipped:
+    path = "/".join(parts)
+    return Skipped(path if path and not is_deceptive(path) else None, 1, reason)
+
+
+def _reason(error: SandboxError) -> str:
+    match error:
+        case MountRefused():
+            return "mount"
+        case Escape():
+            return "link"
+        case HardLinkRefused():
+            return "hard_link"
+        case TooLarge():
+            return "too_large"
+        case ObjectRefused():
+            return "special_file"
+        case _:
+            return "unreadable"

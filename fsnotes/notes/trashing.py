@@ -1,0 +1,162 @@
+"""How notes go to the trash and come back, and what the trash says.
+
+The file inside a trash entry is the receipt of a deletion: before anything moves, and whenever it is in
+doubt, it is looked for and its bytes are compared with the note that was to go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from fsnotes.errors import InvalidArgument, NoteChanged, NoteNotFound
+from fsnotes.notes.commands import (
+    FindReceipt,
+    ListTrash,
+    Receipt,
+    Restored,
+    RestoreNote,
+    SweepTemporaries,
+    Swept,
+    Trashed,
+    TrashEntry,
+    TrashNote,
+    TrashPage,
+)
+from fsnotes.notes.etags import etag
+from fsnotes.notes.model import is_note
+from fsnotes.notes.places import check_admitted, former_place, new_note
+from fsnotes.notes.scope import Scope
+from sandbox.errors import Missing, ObjectRefused, PathError, SandboxError
+from sandbox.names import RelPath
+from sandbox.root import Root
+from sandbox.trash import is_entry_name
+
+MAX_PAGE: Final = 300
+"""Most entries of the trash that one call looks at."""
+
+
+def trash(root: Root, scope: Scope, command: TrashNote, *, abandoned: Callable[[], bool]) -> Trashed:
+    """Move a note to its entry if its bytes are still the expected ones; see `TrashNote`.
+
+    The path is taken as it is spelled. Raises NoteChanged when the note changed, moved, vanished or became
+    something else: then it is where it was. Raises Busy, Unavailable.
+    """
+    path = _note(scope, command.path)
+    _check_entry(command.entry)
+    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        if not _has_receipt(root, path, command.entry, command.etag):
+            if root.trashed(command.entry) is not None:
+                # One entry, one note: another candidate of the same form is in it already.
+                raise NoteChanged(command.path)
+            try:
+                root.trash(path, entry=command.entry, expect=lambda data: etag(data) == command.etag)
+            except PathError as error:
+                raise NoteChanged(command.path) from error
+    return Trashed(command.path, command.entry)
+
+
+def find_receipt(root: Root, scope: Scope, command: FindReceipt) -> Receipt:
+    """Say whether the note is in its entry. Takes no lock: who asks knows that nobody is at it."""
+    path = _note(scope, command.path)
+    _check_entry(command.entry)
+    return Receipt(_has_receipt(root, path, command.entry, command.etag))
+
+
+def _has_receipt(root: Root, path: RelPath, entry: str, expected: str) -> bool:
+    try:
+        data = root.receipt(path, entry=entry)
+    except ObjectRefused:
+        # Something else has been put there; it proves nothing.
+        return False
+    return data is not None and etag(data) == expected
+
+
+def _note(scope: Scope, text: str) -> RelPath:
+    path = RelPath.parse(text)
+    check_admitted(scope, path)
+    if not is_note(path.name):
+        raise InvalidArgument("path", "it is not the full name of a note")
+    return path
+
+
+def _check_entry(entry: str) -> None:
+    if not is_entry_name(entry):
+        raise InvalidArgument("trashId", "it is not the name of a trash entry")
+
+
+def list_trash(root: Root, scope: Scope, command: ListTrash) -> TrashPage:
+    """List what was deleted in the scope, newest first. Entries that are not ours or hold no note are left out."""
+    if command.after is not None:
+        _check_entry(command.after)
+    names = [name for name in root.trash_entries() if command.after is None or name < command.after]
+    found: list[TrashEntry] = []
+    for examined, name in enumerate(names, start=1):
+        entry = _entry(root, scope, name)
+        if entry is not None:
+            found.append(entry)
+        if (len(found) >= max(1, command.limit) or examined >= MAX_PAGE) and examined < len(names):
+            return TrashPage(tuple(found), name)
+    return TrashPage(tuple(found), None)
+
+
+def _entry(root: Root, scope: Scope, name: str) -> TrashEntry | None:
+    deleted_at = _time(name)
+    if deleted_at is None:
+        return None
+    try:
+        held = root.trashed(name)
+    except SandboxError:
+        # Not readable by us: not ours, and no reason to hide the others.
+        return None
+    if held is None or not is_note(held.path.name) or not scope.admits(held.path):
+        return None
+    return TrashEntry(name, str(held.path), deleted_at, held.identity.size)
+
+
+def _time(name: str) -> str | None:
+    """Return the time in an entry's name (`20260131T235959Z-...`) as ISO 8601; None for one that never was."""
+    try:
+        time = datetime(  # noqa: DTZ001 - the name says UTC, and no clock time is computed from it
+            int(name[0:4]),
+            int(name[4:6]),
+            int(name[6:8]),
+            int(name[9:11]),
+            int(name[11:13]),
+            int(name[13:15]),
+        )
+    except ValueError:
+        return None
+    return f"{time.isoformat()}Z"
+
+
+def restore(root: Root, scope: Scope, command: RestoreNote, *, abandoned: Callable[[], bool]) -> Restored:
+    """Put a note back where it was or at a new path, making folders that are missing. Never over anything.
+
+    Raises NoteNotFound when the entry holds no note of the scope, NoteExists, Busy, Unavailable, and what
+    making a note raises for a new path.
+    """
+    _check_entry(command.entry)
+    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        held = root.trashed(command.entry)
+        if held is None or not is_note(held.path.name) or not scope.admits(held.path):
+            raise NoteNotFound("trash entry", command.entry)
+        data = root.receipt(held.path, entry=command.entry)
+        if data is None:
+            raise NoteNotFound("trash entry", command.entry)
+        if command.new_path is None:
+            place = former_place(root, scope, held.path)
+        else:
+            place = new_note(root, scope, command.new_path)
+        try:
+            restored = root.restore(command.entry, place)
+        except Missing:
+            raise NoteNotFound("trash entry", command.entry) from None
+    return Restored(str(restored), etag(data))
+
+
+def sweep(root: Root, command: SweepTemporaries, *, abandoned: Callable[[], bool]) -> Swept:
+    """Move what killed writes left behind to the trash."""
+    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        return Swept(root.sweep(now=command.now).moved)

@@ -1,0 +1,364 @@
+"""Walking a workspace: path order, bounded stretches, what is skipped and why, nothing outside the scope."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fsnotes.errors import AmbiguousNote, InvalidArgument, NotAllowed, NoteNotFound
+from fsnotes.notes import scanning
+from fsnotes.notes.commands import Scanned, ScanNotes, Skipped
+from fsnotes.notes.scanning import position_after
+from fsnotes.notes.scope import Scope
+from sandbox.errors import StorageFailed
+from sandbox.names import ROOT, RelPath
+from sandbox.policy import HardLinks, Links, Policy
+from sandbox.root import Root
+from tests.notes.conftest import Vault
+
+
+def _paths(scanned: Scanned) -> list[str]:
+    return [note.path for note in scanned.notes]
+
+
+def _all(
+    vault: Vault, folder: str = "", *, recursive: bool = True, budget: int = 2000, **scope: Any
+) -> Scanned:
+    notes: list[Any] = []
+    folders: list[str] = []
+    skipped: list[Skipped] = []
+    after: str | None = None
+    for _ in range(1000):
+        part = vault.run(ScanNotes(folder, recursive, after, budget), **scope)
+        assert len(part.notes) + len(part.folders) + len(part.skipped) <= budget
+        notes += part.notes
+        folders += part.folders
+        skipped += part.skipped
+        after = part.resume
+        if after is None:
+            return Scanned(tuple(notes), tuple(folders), tuple(skipped), None)
+    raise AssertionError("the walk does not end")
+
+
+def test_notes_come_in_path_order_by_component(vault: Vault) -> None:
+    vault.build(
+        "b.md: x",
+        "a/z.md: x",
+        "a.md: x",
+        "a b.md: x",
+        "a/b/c.md: x",
+        "B.md: x",
+        "\u00e4.md: x",
+        "a/a.txt: x",
+        "empty/",
+    )
+    expected = ["B.md", "a/b/c.md", "a/z.md", "a b.md", "a.md", "b.md", "\u00e4.md"]
+    assert expected == sorted(expected, key=lambda path: path.split("/"))
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert (_paths(scanned), scanned.folders, scanned.skipped, scanned.resume) == (expected, (), (), None)
+
+
+def test_one_folder_shows_its_notes_and_folders(vault: Vault) -> None:
+    vault.build("a/x.md: 12345", "a/sub/y.md: x", "a/.hidden/z.md: x", "a/t.txt: x", "b.md: x")
+    scanned = vault.run(ScanNotes("a"))
+    status = os.stat(vault.disk.path("root/a/x.md"))
+    assert [(note.path, note.size, note.mtime_ns) for note in scanned.notes] == [
+        ("a/x.md", 5, status.st_mtime_ns)
+    ]
+    assert (scanned.folders, scanned.skipped, scanned.resume) == (("a/sub",), (), None)
+    assert vault.run(ScanNotes("a/")) == scanned
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 7])
+@pytest.mark.parametrize("recursive", [True, False])
+def test_stretches_of_any_size_add_up_to_the_whole(vault: Vault, budget: int, recursive: bool) -> None:
+    vault.build(
+        "a.md: x", "a/b.md: x", "a/c/d.md: x", "a/c/e.md: x", "a/f.md: x", "g.md => a.md", "h/",
+        "i/j/k/l.md: x", ".m.md.icloud: x",
+        "n.md: x", "n.txt: x", ".o.md: x",
+    )  # fmt: skip
+    os.mkfifo(os.path.join(os.fsencode(vault.disk.path("root/a")), b"\xff"))
+    assert _all(vault, recursive=recursive, budget=budget) == _all(vault, recursive=recursive)
+
+
+_NAMES = st.sampled_from(
+    ["a", "b", "a.md", "b.md", "a b.md", ".h", ".b.md.icloud", "c.txt", "\u00e9.md", "a\\b.md"]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(_NAMES, _NAMES, _NAMES), max_size=8),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
+def test_a_walk_in_stretches_survives_deletions_and_tells_everything_else_once(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[tuple[str, str, str]], budget: int, random: Any
+) -> None:
+    base = str(tmp_path_factory.mktemp("walk"))
+    for parts in trees:
+        path = os.path.join(base, *parts)
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "xb"):
+                pass
+        except OSError:
+            continue
+    with Root.open(base) as root:
+        scope = Scope((ROOT,))
+        whole = _paths(scanning.scan(root, scope, ScanNotes(recursive=True)))
+        assert whole == sorted(whole, key=lambda path: path.split("/"))
+        seen: list[str] = []
+        gone: set[str] = set()
+        after: str | None = None
+        for _ in range(200):
+            part = scanning.scan(root, scope, ScanNotes("", recursive=True, after=after, budget=budget))
+            seen += _paths(part)
+            after = part.resume
+            if after is None:
+                break
+            if whole and random.random() < 0.3:
+                victim = random.choice(whole)
+                if os.path.exists(os.path.join(base, victim)):
+                    os.remove(os.path.join(base, victim))
+                    gone.add(victim)
+        assert after is None
+        assert seen == sorted(set(seen), key=lambda path: path.split("/"))
+        assert set(whole) - gone <= set(seen) <= set(whole)
+
+
+def test_a_walk_goes_on_behind_a_folder_that_vanished(vault: Vault) -> None:
+    vault.build("a/b.md: x", "a/c.md: x", "d.md: x")
+    first = vault.run(ScanNotes("", recursive=True, budget=2))
+    assert _paths(first) == ["a/b.md"]
+    for path in ("a/b.md", "a/c.md"):
+        os.remove(vault.disk.path(f"root/{path}"))
+    os.rmdir(vault.disk.path("root/a"))
+    assert _paths(vault.run(ScanNotes("", recursive=True, after=first.resume))) == ["d.md"]
+
+
+def test_a_position_is_only_compared_and_may_come_from_anybody(vault: Vault) -> None:
+    vault.build("a.md: x", "b/c.md: x")
+    for after in ("../../etc", "/", "", "a\\b", "\ud800", "b/\0", "x" * 5000, position_after("a.md")):
+        vault.run(ScanNotes("", recursive=True, after=after))
+    with pytest.raises(InvalidArgument):
+        vault.run(ScanNotes("", recursive=True, after="x" * 10_000))
+
+
+def test_what_is_shown_can_be_gone_on_behind(vault: Vault) -> None:
+    vault.build("a/b.md: x", "l => a", ".n.md.icloud: x", "z.md: x")
+    os.mkfifo(os.path.join(os.fsencode(vault.disk.path("root")), b"m\xff"))
+    whole = vault.run(ScanNotes())
+    shown = sorted([*_paths(whole), *whole.folders, *(item.path or "" for item in whole.skipped)])
+    assert shown == ["a", "l", "m\\xff", "n.md", "z.md"]
+    for place, path in enumerate(shown):
+        rest = vault.run(ScanNotes("", after=position_after(path)))
+        assert (
+            sorted([*_paths(rest), *rest.folders, *(item.path or "" for item in rest.skipped)])
+            == shown[place + 1 :]
+        )
+
+
+# -- what is skipped ---------------------------------------------------------------------------
+
+
+def test_what_is_no_acceptable_note_is_skipped_with_a_reason(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=10))
+    vault.disk.build("secret.md: secret", "outside/x.md: x")
+    vault.build(
+        "ok.md: x", "link.md => ok.md", "out => ../outside", "dangling => nowhere", "pipe.md | fifo", "sock | socket",
+        "big.md: 12345678901", "big.txt: 12345678901", ".cloud.md.icloud: x", ".cloud.txt.icloud: x",
+        ".git/a.md: x", ".a.md: x",
+        ".l => ok.md",
+    )  # fmt: skip
+    vault.disk.build("root/hard.md == secret.md")
+    folder = os.fsencode(vault.disk.path("root"))
+    for name in (b"caf\xe9.md", b"a\\b.md", b".\xff"):
+        with open(os.path.join(folder, name), "wb"):
+            pass
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert _paths(scanned) == ["ok.md"]
+    assert sorted(scanned.skipped, key=lambda item: str(item.path)) == [
+        Skipped("a\\\\b.md", 1, "unnameable"),
+        Skipped("big.md", 1, "too_large"),
+        Skipped("caf\\xe9.md", 1, "unnameable"),
+        Skipped("cloud.md", 1, "not_downloaded"),
+        Skipped("dangling", 1, "link"),
+        Skipped("hard.md", 1, "hard_link"),
+        Skipped("link.md", 1, "link"),
+        Skipped("out", 1, "link"),
+        Skipped("pipe.md", 1, "special_file"),
+        Skipped("sock", 1, "special_file"),
+    ]
+
+
+def test_many_unnameable_files_are_counted(vault: Vault) -> None:
+    vault.build("a.md: x")
+    folder = os.fsencode(vault.disk.path("root"))
+    for number in range(60):
+        with open(os.path.join(folder, b"%02d\xff.md" % number), "wb"):
+            pass
+    for budget in (2000, 10):
+        skipped = _all(vault, budget=budget).skipped
+        assert sum(item.count for item in skipped) == 60
+        assert [item for item in skipped if item.path is None] == [Skipped(None, 10, "unnameable")]
+
+
+def test_a_deceptive_name_is_counted_and_not_shown_among_the_skipped(vault: Vault) -> None:
+    vault.build("\u202egpj.md => x", "ok.md: x")
+    assert vault.run(ScanNotes()).skipped == (Skipped(None, 1, "link"),)
+
+
+def test_hard_links_are_listed_where_the_policy_allows_them(vault: Vault) -> None:
+    vault.reopen(Policy(hard_links=HardLinks.ALLOW))
+    vault.build("a.md: x")
+    vault.disk.build("root/b.md == root/a.md")
+    assert _paths(vault.run(ScanNotes())) == ["a.md", "b.md"]
+
+
+def test_folders_deeper_than_a_path_may_be_are_skipped(vault: Vault) -> None:
+    deep = vault.disk.path("root") + "/d" * 64
+    os.makedirs(deep)
+    for name in ("too.md", "sub.md"):
+        with open(os.path.join(deep, name), "wb"):
+            pass
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert _paths(scanned) == []
+    assert [(item.count, item.reason) for item in scanned.skipped] == [(1, "too_deep")] * 2
+
+
+def test_a_folder_with_too_many_entries_is_skipped_and_the_others_listed(vault: Vault) -> None:
+    vault.reopen(Policy(max_entries=3))
+    vault.build("a/1.md: x", "a/2.md: x", "a/3.md: x", "a/4.md: x", "b/1.md: x")
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert (_paths(scanned), scanned.skipped) == (["b/1.md"], (Skipped("a", 1, "too_many"),))
+    assert vault.run(ScanNotes("a")).skipped == (Skipped("a", 1, "too_many"),)
+
+
+def test_a_folder_that_cannot_be_read_is_skipped(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.build("a/1.md: x", "b.md: x")
+    listing = Root.list
+
+    def refuse(root: Root, path: RelPath = ROOT, **options: Any) -> Any:
+        if str(path) == "a":
+            raise StorageFailed(errno.EACCES, "'a'")
+        return listing(root, path, **options)
+
+    monkeypatch.setattr(Root, "list", refuse)
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert (_paths(scanned), scanned.skipped) == (["b.md"], (Skipped("a", 1, "unreadable"),))
+    assert _all(vault, budget=1) == scanned
+
+
+@pytest.mark.parametrize(
+    ("change", "paths"),
+    [
+        (lambda path: os.rename(path + "/a", path + "/.gone"), ["b.md"]),
+        (lambda path: os.rename(path + "/b.md", path + "/.gone"), ["a/1.md"]),
+    ],
+)
+def test_what_vanishes_between_listing_and_look_breaks_nothing(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, change: Callable[[str], None], paths: list[str]
+) -> None:
+    vault.build("a/1.md: x", "b.md: x")
+    listing = Root.list
+    changed: list[bool] = []
+
+    def list_and_change(root: Root, *args: Any, **options: Any) -> Any:
+        found = listing(root, *args, **options)
+        if not changed:
+            changed.append(True)
+            change(vault.disk.path("root"))
+        return found
+
+    monkeypatch.setattr(Root, "list", list_and_change)
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert (_paths(scanned), scanned.skipped) == (paths, ())
+
+
+# -- links within ------------------------------------------------------------------------------
+
+
+def test_links_that_stay_within_are_listed_where_the_policy_follows_them(openat2_vault: Vault) -> None:
+    vault = openat2_vault
+    vault.reopen(Policy(links=Links.WITHIN))
+    vault.disk.build("outside/x.md: x")
+    vault.build("a/n.md: x", "b => a", "c.md => a/n.md", "out => ../outside", "a/loop => ../a", "a/up => ..")
+    scanned = vault.run(ScanNotes(recursive=True))
+    assert _paths(scanned) == ["a/n.md", "b/n.md", "c.md"]
+    assert {(item.path, item.reason) for item in scanned.skipped} == {
+        ("a/loop", "link"), ("a/up", "link"), ("b/loop", "link"), ("b/up", "link"), ("out", "link"),
+    }  # fmt: skip
+
+
+# -- scope -------------------------------------------------------------------------------------
+
+
+def test_only_the_folders_of_the_scope_are_opened(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.build("a/1.md: x", "b/2.md: x", "b/c/3.md: x", "d/4.md: x", "e.md: x", "ab/5.md: x")
+    opened: list[str] = []
+    listing = Root.list
+
+    def note_and_list(root: Root, path: Any = ROOT, **options: Any) -> Any:
+        opened.append(str(path))
+        return listing(root, path, **options)
+
+    monkeypatch.setattr(Root, "list", note_and_list)
+    scope = {"folders": ("b/c", "a", "gone", "d/none")}
+    assert _paths(_all(vault, budget=1, **scope)) == ["a/1.md", "b/c/3.md"]
+    # Looking for a folder that is not there lists what is above it, and nothing of that is told.
+    assert set(opened) <= {"a", "b/c", "", "d"}
+    assert _paths(vault.run(ScanNotes("b/c", recursive=True), **scope)) == ["b/c/3.md"]
+    for folder in ("b", "d", "ab", "none", ".trash", ".git"):
+        with pytest.raises(NotAllowed):
+            vault.run(ScanNotes(folder, recursive=True), **scope)
+
+
+def test_a_granted_folder_in_another_spelling_is_listed_as_it_is_spelled(vault: Vault) -> None:
+    vault.build("Cafe\u0301/a.md: x")
+    assert _paths(vault.run(ScanNotes(recursive=True), folders=("Caf\u00e9",))) == ["Cafe\u0301/a.md"]
+    vault.build("Caf\u00e9/b.md: x")
+    assert _paths(vault.run(ScanNotes(recursive=True), folders=("Caf\u00e9",))) == []
+    with pytest.raises(AmbiguousNote):
+        vault.run(ScanNotes("Caf\u00e9"), folders=("Caf\u00e9",))
+
+
+def test_ignored_paths_are_neither_listed_nor_walked_nor_told(vault: Vault) -> None:
+    vault.build("Archive/a.md: x", "sub/x.draft.md: x", "sub/y.md: x", "Archive/l => a.md")
+    scanned = vault.run(ScanNotes(recursive=True), ignore=("Archive/**", "**/*.draft.md"))
+    assert (_paths(scanned), scanned.skipped) == (["sub/y.md"], ())
+    assert vault.run(ScanNotes(), ignore=("Archive/**",)).folders == ("sub",)
+    with pytest.raises(NotAllowed):
+        vault.run(ScanNotes("Archive"), ignore=("Archive/**",))
+
+
+def test_a_folder_that_is_not_there_or_is_none_is_refused(vault: Vault) -> None:
+    vault.disk.build("outside/x.md: x")
+    vault.build("a.md: x", "l => ../outside")
+    for folder in ("none", "a.md", "a.md/x"):
+        with pytest.raises(NoteNotFound) as caught:
+            vault.run(ScanNotes(folder))
+        assert caught.value.what == "folder"
+    for folder in ("l", "../outside", "/", "a/../b", ".hidden"):
+        with pytest.raises(NotAllowed):
+            vault.run(ScanNotes(folder))
+    with pytest.raises(InvalidArgument) as invalid:
+        vault.run(ScanNotes("a//b"))
+    assert invalid.value.argument == "folder"
+
+
+def test_a_call_ends_once_it_has_taken_long(vault: Vault) -> None:
+    vault.build(*(f"{number}.md: x" for number in range(10)))
+    ticks = iter(range(1000))
+    root = vault.workspace.root
+    scanned = scanning.scan(
+        root, Scope((ROOT,)), ScanNotes(), clock=lambda: next(ticks) * scanning.CALL_SECONDS / 3
+    )
+    assert 1 <= len(scanned.notes) < 10
+    assert scanned.resume is not None
