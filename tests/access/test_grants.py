@@ -44,7 +44,12 @@ ACCESS = Access(
 )
 def test_every_spelling_of_a_granted_workspace_is_that_workspace(uri: str) -> None:
     grant = ACCESS.authorize(ALICE, uri, Right.READ)
-    assert (grant.principal, grant.workspace, grant.right, grant.folders) == (ALICE, NOTES, Right.READ, (ROOT,))
+    assert (grant.principal, grant.workspace, grant.right, grant.folders) == (
+        ALICE,
+        NOTES,
+        Right.READ,
+        (ROOT,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,9 @@ def test_an_empty_list_of_rights_allows_nothing() -> None:
 
 def test_a_grant_covers_its_folders_and_inner_ones_are_folded_into_outer_ones() -> None:
     assert ACCESS.authorize(BOB, "file:///work/notes", Right.READ).folders == (RelPath.parse("Shared"),)
-    assert ACCESS.authorize(BOB, "file:///work/notes", Right.WRITE).folders == (RelPath.parse("Shared/Inbox"),)
+    assert ACCESS.authorize(BOB, "file:///work/notes", Right.WRITE).folders == (
+        RelPath.parse("Shared/Inbox"),
+    )
 
 
 def test_principals_are_compared_whole() -> None:
@@ -116,7 +123,9 @@ def test_nobody_else_can_make_a_grant() -> None:
         Grant(ALICE, NOTES, Right.DELETE, (ROOT,), mint=object())
 
 
-def test_the_local_principal_comes_from_the_uid_and_not_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_principal_comes_from_the_uid_and_not_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("USER", "mallory")
     monkeypatch.setenv("LOGNAME", "mallory")
     assert local_principal(0) == Principal("local:root")

@@ -1,0 +1,364 @@
+"""Decides what a configuration file and the command line mean; everything unknown is an error.
+
+The result is data: nothing is opened here but the file itself. Whether a folder can be served is found out
+in `wiring.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from fsnotes.access import Principal, Right, Rule
+from fsnotes.errors import ConfigurationError
+from sandbox.errors import InvalidPath
+from sandbox.names import ROOT, RelPath, display
+from sandbox.policy import HardLinks, Links, Mounts, Policy
+
+_MEGABYTE: Final = 1_048_576
+MAX_CONFIG_BYTES: Final = _MEGABYTE
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSettings:
+    """One folder to serve: its canonical path, the spelling it was configured by, and its policies."""
+
+    name: str
+    path: str
+    spelling: str
+    policy: Policy = field(default_factory=Policy)
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that the command line and the configuration file decide."""
+
+    state_dir: str
+    workspaces: tuple[WorkspaceSettings, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    read_only: bool = False
+    jail_mode: str = "best-effort"
+    jail_level: str = "contained"
+    call_deadline_seconds: float = 20.0
+    confirm_ttl_seconds: float = 300.0
+    decline_memory_seconds: float = 60.0
+    max_message_bytes: int = 8 * _MEGABYTE
+    log_level: str = "warning"
+    log_format: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line says; None where it says nothing."""
+
+    config: str | None = None
+    state_dir: str | None = None
+    jail: str | None = None
+    jail_level: str | None = None
+    read_only: bool = False
+    legacy: str | None = None
+    log_level: str | None = None
+    log_format: str | None = None
+    folders: tuple[str, ...] = ()
+
+
+def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], home: str) -> Settings:
+    """Combine the configuration file (if any) with the command line's *choices*.
+
+    Folders named on the command line are granted in full to *principal*. Raises ConfigurationError with a
+    sentence that names the key and its table.
+    """
+    path = choices.config or environ.get("FSNOTES_CONFIG") or None
+    default = os.path.join(home, ".config", "fsnotes", "config.toml")
+    if path is None and os.path.exists(default):
+        path = default
+    file = _File(_read_toml(path), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
+    state = choices.state_dir or environ.get("FSNOTES_STATE_DIR") or (file.state_dir if file else None)
+    settings = Settings(
+        state_dir=os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
+    )
+    if file is not None:
+        settings = file.apply(settings)
+    settings = _add_folders(settings, choices.folders, principal=principal)
+    if choices.jail is not None:
+        settings = replace(settings, jail_mode=_one_of(choices.jail, _JAIL_MODES, "--jail"))
+    if choices.jail_level is not None:
+        settings = replace(settings, jail_level=_one_of(choices.jail_level, _JAIL_LEVELS, "--jail-level"))
+    if choices.log_level is not None:
+        settings = replace(settings, log_level=_one_of(choices.log_level, _LOG_LEVELS, "--log-level"))
+    if choices.log_format is not None:
+        settings = replace(settings, log_format=_one_of(choices.log_format, _LOG_FORMATS, "--log-format"))
+    if choices.legacy not in (None, "off"):
+        raise ConfigurationError("--legacy on: older protocol revisions are not served by this version")
+    if choices.read_only:
+        rules = tuple(replace(rule, allow=rule.allow & {Right.READ}) for rule in settings.rules)
+        settings = replace(settings, read_only=True, rules=rules)
+    _check_apart(settings)
+    return settings
+
+
+_JAIL_MODES: Final = ("off", "best-effort", "require")
+_JAIL_LEVELS: Final = ("contained", "full")
+_LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+_LOG_FORMATS: Final = ("text", "json")
+
+
+def _read_toml(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise ConfigurationError(f"configuration {display(path)}: {error.strerror}") from error
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigurationError(f"configuration {display(path)}: larger than {MAX_CONFIG_BYTES} bytes")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"configuration {display(path)}: {error}") from error
+
+
+def _one_of(value: Any, allowed: Iterable[str], where: str) -> str:
+    if value not in tuple(allowed):
+        raise ConfigurationError(f"{where}: one of {', '.join(allowed)}, not {value!r}")
+    return str(value)
+
+
+class _Table:
+    """One TOML table, whose keys are taken one by one; `end` refuses what is left."""
+
+    def __init__(self, value: Any, name: str) -> None:
+        if not isinstance(value, dict):
+            raise ConfigurationError(f"[{name}] must be a table")
+        self._left: dict[str, Any] = dict(value)
+        self.name = name
+
+    def take(
+        self, key: str, kind: type, default: Any = None, *, check: Callable[[Any], bool] | None = None
+    ) -> Any:
+        if key not in self._left:
+            return default
+        value = self._left.pop(key)
+        fits = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)
+        if (
+            not fits
+            or (isinstance(value, bool) and kind is not bool)
+            or (check is not None and not check(value))
+        ):
+            raise ConfigurationError(f"[{self.name}] {key}: {value!r} does not fit")
+        return value
+
+    def need(self, key: str, kind: type) -> Any:
+        if key not in self._left:
+            raise ConfigurationError(f"[{self.name}] {key} is missing")
+        return self.take(key, kind)
+
+    def strings(self, key: str) -> tuple[str, ...] | None:
+        value = self.take(key, list)
+        if value is None:
+            return None
+        if not all(isinstance(item, str) for item in value):
+            raise ConfigurationError(f"[{self.name}] {key}: a list of strings is expected")
+        return tuple(value)
+
+    def end(self) -> None:
+        for key in self._left:
+            raise ConfigurationError(f"[{self.name}] has no setting {key!r}")
+
+
+def _positive(bound: float) -> Callable[[Any], bool]:
+    return lambda value: 0 < value <= bound
+
+
+class _File:
+    """A configuration file, checked whole before any of it is used."""
+
+    def __init__(self, document: dict[str, Any], *, home: str, base: str) -> None:
+        self._home = home
+        self._base = base
+        known = {"server", "jail", "confirm", "workspace", "grant", "http"}
+        for key in document:
+            if key not in known:
+                raise ConfigurationError(f"the configuration has no table {key!r}")
+        if "http" in document:
+            raise ConfigurationError("[http]: this version serves stdio only")
+        self._server = _Table(document.get("server", {}), "server")
+        self._jail = _Table(document.get("jail", {}), "jail")
+        self._confirm = _Table(document.get("confirm", {}), "confirm")
+        self._workspaces = self._tables(document, "workspace")
+        self._grants = self._tables(document, "grant")
+        stated = self._server.take("state_dir", str, check=bool)
+        self.state_dir: str | None = self._absolute(stated) if stated else None
+
+    @staticmethod
+    def _tables(document: dict[str, Any], name: str) -> list[_Table]:
+        value = document.get(name, [])
+        if not isinstance(value, list):
+            raise ConfigurationError(f"{name} must be written as [[{name}]]")
+        return [_Table(item, name) for item in value]
+
+    def _absolute(self, path: str) -> str:
+        if path == "~" or path.startswith("~/"):
+            path = self._home + path[1:]
+        return os.path.join(self._base, path)
+
+    def apply(self, settings: Settings) -> Settings:
+        server, jail, confirm = self._server, self._jail, self._confirm
+        log_level = _one_of(
+            server.take("log_level", str, settings.log_level), _LOG_LEVELS, "[server] log_level"
+        )
+        legacy = server.take("legacy", bool, default=False)
+        if legacy:
+            raise ConfigurationError(
+                "[server] legacy: older protocol revisions are not served by this version"
+            )
+        settings = replace(
+            settings,
+            log_level=log_level,
+            max_message_bytes=server.take(
+                "max_message_bytes",
+                int,
+                settings.max_message_bytes,
+                check=lambda n: 4096 <= n <= 64 * _MEGABYTE,
+            ),
+            jail_mode=_one_of(jail.take("mode", str, settings.jail_mode), _JAIL_MODES, "[jail] mode"),
+            jail_level=_one_of(jail.take("level", str, settings.jail_level), _JAIL_LEVELS, "[jail] level"),
+            call_deadline_seconds=float(
+                jail.take(
+                    "call_deadline_seconds", float, settings.call_deadline_seconds, check=_positive(3600)
+                )
+            ),
+            confirm_ttl_seconds=float(
+                confirm.take("ttl_seconds", float, settings.confirm_ttl_seconds, check=_positive(3600))
+            ),
+            decline_memory_seconds=float(
+                confirm.take(
+                    "decline_memory_seconds",
+                    float,
+                    settings.decline_memory_seconds,
+                    check=lambda n: 0 <= n <= 86_400,
+                )
+            ),
+        )
+        for table in (server, jail, confirm):
+            table.end()
+        workspaces = tuple(self._workspace(table) for table in self._workspaces)
+        names = [workspace.name for workspace in workspaces]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigurationError(f"[[workspace]] name {name!r} is used twice")
+        rules = tuple(self._rule(table, names) for table in self._grants)
+        return replace(settings, workspaces=workspaces, rules=rules)
+
+    def _workspace(self, table: _Table) -> WorkspaceSettings:
+        name = table.need("name", str)
+        if not name or not name.isprintable() or len(name) > 100:
+            raise ConfigurationError("[[workspace]] name: a short printable name is expected")
+        policy = Policy(
+            links=Links.WITHIN if _choice(table, "symlinks", "refuse", "within") else Links.REFUSE,
+            hard_links=HardLinks.ALLOW
+            if _choice(table, "hardlinks", "refuse", "allow")
+            else HardLinks.REFUSE,
+            mounts=Mounts.ALLOW if _choice(table, "mounts", "refuse", "allow") else Mounts.REFUSE,
+            max_file_bytes=table.take("max_note_bytes", int, _MEGABYTE, check=_positive(16 * _MEGABYTE)),
+        )
+        spelling = self._absolute(table.need("path", str))
+        ignore = table.strings("ignore") or ()
+        table.end()
+        return WorkspaceSettings(name, canonical(spelling), os.path.normpath(spelling), policy, ignore)
+
+    def _rule(self, table: _Table, names: list[str]) -> Rule:
+        principal = table.need("principal", str)
+        workspace = table.need("workspace", str)
+        if workspace not in names:
+            raise ConfigurationError(f"[[grant]] workspace: there is no workspace {workspace!r}")
+        if not principal or not principal.isprintable():
+            raise ConfigurationError("[[grant]] principal: a printable name is expected")
+        try:
+            folder = RelPath.parse_folder(table.take("folder", str, ""))
+        except InvalidPath as error:
+            raise ConfigurationError(f"[[grant]] folder: {error.reason}") from error
+        rights = table.strings("allow")
+        if rights is None:
+            raise ConfigurationError("[[grant]] allow is missing")
+        allow = frozenset(
+            Right(_one_of(right, [r.value for r in Right], "[[grant]] allow")) for right in rights
+        )
+        table.end()
+        return Rule(principal, workspace, folder, allow)
+
+
+def _choice(table: _Table, key: str, off: str, on: str) -> bool:
+    return _one_of(table.take(key, str, off), (off, on), f"[[workspace]] {key}") == on
+
+
+def canonical(path: str) -> str:
+    """Return the folder's real path; raise ConfigurationError when it is missing or no folder."""
+    try:
+        real = os.path.realpath(path, strict=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a path"
+        raise ConfigurationError(f"folder {display(path)}: {reason}") from error
+    if not os.path.isdir(real):
+        raise ConfigurationError(f"folder {display(path)}: not a folder")
+    try:
+        real.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(
+            f"folder {display(path)}: its path is not UTF-8, so no URI can name it"
+        ) from error
+    return real
+
+
+def _add_folders(settings: Settings, folders: Iterable[str], *, principal: Principal) -> Settings:
+    workspaces, rules = list(settings.workspaces), list(settings.rules)
+    for folder in folders:
+        path = canonical(folder)
+        known = next((workspace for workspace in workspaces if workspace.path == path), None)
+        if known is None:
+            known = WorkspaceSettings(
+                _free_name(os.path.basename(path) or "root", {workspace.name for workspace in workspaces}),
+                path,
+                os.path.abspath(folder),
+            )
+            workspaces.append(known)
+        rules.append(Rule(principal.name, known.name, ROOT, frozenset(Right)))
+    return replace(settings, workspaces=tuple(workspaces), rules=tuple(rules))
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = display(wanted)[:100], 2
+    while name in taken:
+        name, number = f"{display(wanted)[:90]}-{number}", number + 1
+    return name
+
+
+def _check_apart(settings: Settings) -> None:
+    """Refuse workspaces that contain each other or the state folder.
+
+    Two names for one file would have two locks, and state in a synced folder comes back as conflict copies.
+    """
+    for workspace in settings.workspaces:
+        for other in settings.workspaces:
+            if other is not workspace and _is_within(Path(other.path), Path(workspace.path)):
+                raise ConfigurationError(
+                    f"workspace {other.name!r} lies in workspace {workspace.name!r}: configure the outer one"
+                    " and grant the inner folder"
+                )
+        state = Path(os.path.realpath(settings.state_dir))
+        if _is_within(state, Path(workspace.path)):
+            raise ConfigurationError(
+                f"the state folder lies in workspace {workspace.name!r}: choose another one with --state-dir"
+            )
+        if _is_within(Path(workspace.path), state):
+            raise ConfigurationError(
+                f"workspace {workspace.name!r} lies in the state folder: choose another one with --state-dir"
+            )
+
+
+def _is_within(inner: Path, outer: Path) -> bool:
+    return inner == outer or outer in inner.parents

@@ -1,0 +1,184 @@
+"""One table: what each failure is called, what a person or a client reads, and how a program sees it.
+
+Texts are made from an exception's typed fields only: never a host path, a note's text or an exception's own
+message. An exception that no row covers is a crash: a fixed text, and its details go to the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fsnotes import errors
+from sandbox.names import display
+
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+MAX_ECHO: Final = 200
+"""How much of a caller's own words is echoed, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """A JSON-RPC error: for failures that are not the result of a tool."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure as the outside sees it. *line* is `slug: what, why, what to do next`."""
+
+    slug: str
+    line: str
+    exit_code: int
+    rpc: RpcError | None = None
+
+
+def echo(text: str) -> str:
+    """Quote a caller's or a note's words so that they are seen as such: one line, cut, nothing hidden."""
+    shown = display(text[: MAX_ECHO + 1])
+    if len(shown) > MAX_ECHO:
+        shown = shown[:MAX_ECHO] + "…"
+    return '"' + shown.replace('"', '\\"') + '"'
+
+
+def _list(paths: tuple[str, ...], most: int = 10) -> str:
+    shown = ", ".join(echo(path) for path in paths[:most])
+    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
+
+
+def _not_found(error: errors.NoteNotFound) -> str:
+    hints = {
+        "note": "list or search for it",
+        "folder": "list the folder above it",
+        "heading": "read the note to see its headings",
+        "trash entry": "notes_trash lists what can be restored",
+    }
+    near = f"; there are {_list(error.candidates)}" if error.candidates else ""
+    return f"there is no {error.what} {echo(error.name)}{near}; {hints.get(error.what, 'check the name')}"
+
+
+def _changed(error: errors.NoteChanged) -> str:
+    current = f"; its etag is {error.etag}" if error.etag else ""
+    return f"{echo(error.path)} changed, moved or vanished since you saw it{current}; nothing was done, read it again"
+
+
+def _yaml(error: errors.InvalidYaml) -> str:
+    return f"the frontmatter of {echo(error.path)} is broken at line {error.line}; nothing was changed, mend it first"
+
+
+_Row = tuple[str, int, Callable[[Any], str]]
+
+_TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
+    errors.ConfigurationError: ("invalid_argument", 2, lambda e: str(e)),
+    errors.JailRequired: ("unavailable", 8, lambda e: str(e)),
+    errors.InvalidArgument: (
+        "invalid_argument",
+        2,
+        lambda e: f"{e.argument}: {e.why}; correct it and call again",
+    ),
+    errors.NotAllowed: (
+        "not_allowed",
+        3,
+        lambda _: (
+            "no such workspace or path for you, or the operation is not granted;"
+            " notes_workspaces lists what is"
+        ),
+    ),
+    errors.DeceptiveName: (
+        "not_allowed",
+        3,
+        lambda e: f"{_list(e.paths)} has a name that could deceive the person who is asked; rename it first",
+    ),
+    errors.NoteNotFound: ("not_found", 4, _not_found),
+    errors.NoteExists: (
+        "exists",
+        5,
+        lambda e: f"{echo(e.path)} is taken and was not overwritten; choose another path",
+    ),
+    errors.NoteChanged: ("conflict", 5, _changed),
+    errors.AmbiguousNote: (
+        "ambiguous",
+        5,
+        lambda e: f"{echo(e.name)} could be {_list(e.paths)}; name one of them exactly",
+    ),
+    errors.TooManyMatches: (
+        "too_many",
+        6,
+        lambda e: f"more than {e.limit} notes match; give a narrower title or the note's path",
+    ),
+    errors.NoteTooLarge: (
+        "too_large",
+        6,
+        lambda e: f"{echo(e.path)} is larger than the {e.limit} bytes that this workspace allows; split it",
+    ),
+    errors.NotText: (
+        "not_text",
+        6,
+        lambda e: f"{echo(e.path)} is not UTF-8 text; it can be deleted but not read as text",
+    ),
+    errors.InvalidYaml: ("invalid_yaml", 5, _yaml),
+    errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),
+    errors.Busy: (
+        "busy",
+        6,
+        lambda _: "somebody else is changing this workspace; nothing was done, call again",
+    ),
+    errors.Abandoned: ("busy", 6, lambda _: "the call was cancelled; nothing was done"),
+    errors.Unavailable: (
+        "unavailable",
+        1,
+        lambda e: f"{e.why}; nothing was done, ask the operator to look at it",
+    ),
+    errors.ConfirmationUnavailable: (
+        "not_allowed",
+        7,
+        lambda _: (
+            "a person must confirm this and cannot be asked here; nothing was done, run it in a terminal"
+        ),
+    ),
+    errors.ConfirmationDeclined: ("not_allowed", 7, lambda _: "not confirmed; nothing was done"),
+    errors.InvalidState: (
+        "conflict",
+        7,
+        lambda _: "the confirmation is no longer valid; nothing was done, ask again",
+    ),
+    errors.InvalidAnswer: (
+        "invalid_argument",
+        7,
+        lambda _: "the answer does not fit the form; nothing was done",
+    ),
+}
+
+_RPC: Final[dict[type[errors.FsnotesError], RpcError]] = {
+    errors.InvalidState: RpcError(INVALID_PARAMS, "Invalid or expired requestState"),
+    errors.InvalidAnswer: RpcError(INVALID_PARAMS, "Invalid inputResponses"),
+}
+
+CRASH: Final = Failure(
+    "unavailable",
+    "unavailable: something went wrong here; read before you try again",
+    1,
+    RpcError(INTERNAL_ERROR, "Internal error"),
+)
+
+
+def describe(error: BaseException) -> Failure:
+    """Return how *error* looks from outside, by the nearest class in the table; CRASH when there is none."""
+    for kind in type(error).__mro__:
+        row = _TABLE.get(kind)
+        if row is not None:
+            slug, exit_code, text = row
+            line = f"{slug}: {text(error)}"
+            return Failure(slug, " ".join(line.splitlines()), exit_code, _RPC.get(kind))
+    return CRASH
+
+
+def slugs() -> frozenset[str]:
+    """Return every slug that a failure can have."""
+    return frozenset(slug for slug, _, _ in _TABLE.values())

@@ -1,0 +1,260 @@
+"""Decides how a listing is put together from bounded calls: filtered, sorted, cut into pages, then described.
+
+What a note is and what is skipped is decided in `fsnotes.notes`; this module only chains calls to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fsnotes.access import Grant
+from fsnotes.errors import InvalidArgument, LimitReached
+from fsnotes.notes.commands import (
+    DescribeNotes,
+    ListTrash,
+    NoteStat,
+    NoteSummary,
+    Scanned,
+    ScanNotes,
+    Skipped,
+    TrashEntry,
+)
+from fsnotes.notes.globs import Glob
+from fsnotes.notes.scanning import position_after
+from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
+from fsnotes.pages import Page, Query, is_strings, path_key
+from fsnotes.runners import Runner
+
+MAX_SCANS: Final = 500
+"""Bounded calls chained for one answer: a million entries. A workspace with more needs a folder or an index."""
+
+PAGE_SCANS: Final = 20
+"""Bounded calls chained for one page in path order; a page may be short or empty and still have a successor."""
+
+MAX_LIMIT: Final = 200
+SORTS: Final = ("path", "modified", "size")
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """What is to be listed. `modified` and `size` put the newest and the largest first."""
+
+    folder: str = ""
+    recursive: bool = False
+    glob: str | None = None
+    sort: str = "path"
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        if self.sort not in SORTS:
+            raise InvalidArgument("sort", f"one of {', '.join(SORTS)}")
+        if not 1 <= self.limit <= MAX_LIMIT:
+            raise InvalidArgument("limit", f"from 1 to {MAX_LIMIT}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lister:
+    """Runs commands for one listing."""
+
+    runner: Runner
+    grant: Grant
+    query: ListQuery
+    abandoned: Callable[[], bool]
+
+    def scan(self, after: str | None) -> Scanned:
+        command = ScanNotes(self.query.folder, self.query.recursive, after)
+        return self.runner.run(self.grant, command, abandoned=self.abandoned)
+
+    def wanted(self, scanned: Scanned) -> list[NoteStat]:
+        """Return the notes that the query's glob lets through."""
+        if self.query.glob is None:
+            return list(scanned.notes)
+        glob = Glob(self.query.glob)
+        return [note for note in scanned.notes if glob.matches(note.path)]
+
+    def folders(self, scanned: Scanned) -> tuple[str, ...]:
+        """Return the folders to show: none where a glob asks for notes."""
+        return scanned.folders if self.query.glob is None else ()
+
+    def describe(self, paths: tuple[str, ...]) -> dict[str, NoteSummary]:
+        found: dict[str, NoteSummary] = {}
+        rest = paths
+        while rest:  # bounded: each round leaves fewer
+            described = self.runner.run(self.grant, DescribeNotes(rest), abandoned=self.abandoned)
+            found |= {note.path: note for note in described.notes}
+            if len(described.rest) >= len(rest):
+                break  # a reply that makes no progress would go on for ever
+            rest = described.rest
+        return found
+
+
+def list_notes(
+    runner: Runner, grant: Grant, query: ListQuery, *, cursor: str | None, abandoned: Callable[[], bool]
+) -> NotesListed:
+    """Return one page of *query*. Raises InvalidArgument for a cursor of another query."""
+    pages = Query(
+        "list",
+        grant.principal.name,
+        grant.workspace.name,
+        query.folder,
+        query.recursive,
+        query.glob,
+        query.sort,
+    )
+    lister = _Lister(runner, grant, query, abandoned)
+    position = pages.position(cursor)
+    collected = _Collected(query)
+    if query.sort == "path":
+        rest: Any = _collect_in_path_order(lister, collected, _text_position(position))
+    else:
+        rest = _collect_sorted(lister, collected, _rank_position(position))
+    return collected.listed(pages.cursor(rest) if rest is not None else None)
+
+
+class _Collected:
+    """The notes, folders and skipped entries of one page, as far as the page has room."""
+
+    def __init__(self, query: ListQuery) -> None:
+        self._page = Page(query.limit)
+        self._notes: list[NoteSummary] = []
+        self._folders: list[str] = []
+        self._skipped: list[Skipped] = []
+
+    @property
+    def left(self) -> int:
+        return self._page.left
+
+    def take(self, item: NoteSummary | Skipped | str) -> bool:
+        """Take *item*, or say that the page is full."""
+        match item:
+            case NoteSummary():
+                if fits := self._page.admits(summary(item)):
+                    self._notes.append(item)
+            case Skipped():
+                if fits := self._page.admits(skipped(item)):
+                    self._skipped.append(item)
+            case _:
+                if fits := self._page.admits(item):
+                    self._folders.append(item)
+        return fits
+
+    def mention(self, items: Iterable[Skipped]) -> None:
+        """Add counts, which take no room worth counting: one for each reason."""
+        for item in items:
+            for place, known in enumerate(self._skipped):
+                if known.path is None and known.reason == item.reason:
+                    self._skipped[place] = replace(known, count=known.count + item.count)
+                    break
+            else:
+                self._skipped.append(replace(item, path=None))
+
+    def listed(self, cursor: str | None) -> NotesListed:
+        return NotesListed(tuple(self._notes), tuple(self._folders), tuple(self._skipped), cursor)
+
+
+def _text_position(position: Any) -> str | None:
+    if position is None:
+        return None
+    if not is_strings(position, length=1):
+        raise InvalidArgument("cursor", "it does not belong to this query; start without one")
+    return str(position[0])
+
+
+def _rank_position(position: Any) -> tuple[int, tuple[str, ...]] | None:
+    match position:
+        case None:
+            return None
+        case [int(rank), str(path)]:
+            return rank, path_key(path)
+        case _:
+            raise InvalidArgument("cursor", "it does not belong to this query; start without one")
+
+
+def _collect_in_path_order(lister: _Lister, collected: _Collected, after: str | None) -> list[str] | None:
+    """Fill the page from *after* on; return where the next one starts, None at the end."""
+    for _ in range(PAGE_SCANS):
+        scanned = lister.scan(after)
+        items: list[tuple[str, NoteStat | Skipped | str]] = [
+            (note.path, note) for note in lister.wanted(scanned)
+        ]
+        items += [(folder, folder) for folder in lister.folders(scanned)]
+        items += [(item.path, item) for item in scanned.skipped if item.path is not None]
+        items.sort(key=lambda item: path_key(item[0]))
+        items = items[: collected.left + 1]
+        known = lister.describe(tuple(path for path, item in items if isinstance(item, NoteStat)))
+        for path, item in items:
+            shown = known.get(path) if isinstance(item, NoteStat) else item
+            if shown is not None and not collected.take(shown):
+                return [after] if after is not None else None
+            after = position_after(path)
+        collected.mention(item for item in scanned.skipped if item.path is None)
+        after = scanned.resume
+        if after is None or collected.left == 0:
+            break
+    return [after] if after is not None else None
+
+
+def _collect_sorted(
+    lister: _Lister, collected: _Collected, start: tuple[int, tuple[str, ...]] | None
+) -> list[int | str] | None:
+    """Fill the page with the notes that rank after *start*, which needs a look at every one of them.
+
+    Folders and what was skipped stand on the first page; what has no room there is counted.
+    """
+    rows: list[tuple[int, tuple[str, ...], str]] = []
+    after: str | None = None
+    for _ in range(MAX_SCANS):
+        scanned = lister.scan(after)
+        by_time = lister.query.sort == "modified"
+        rows += [
+            (-(note.mtime_ns if by_time else note.size), path_key(note.path), note.path)
+            for note in lister.wanted(scanned)
+        ]
+        if start is None:
+            for folder in lister.folders(scanned):
+                if collected.left <= 1 or not collected.take(folder):
+                    collected.mention([Skipped(None, 1, "too_many")])
+            collected.mention(scanned.skipped)
+        after = scanned.resume
+        if after is None:
+            break
+    else:
+        raise LimitReached("entries in this folder")
+    rows.sort()
+    if start is not None:
+        rows = [row for row in rows if row[:2] > start]
+    known = lister.describe(tuple(path for _, _, path in rows[: collected.left]))
+    last: list[int | str] | None = None
+    for place, (rank, _, path) in enumerate(rows):
+        note = known.get(path)
+        if place >= lister.query.limit or (note is not None and not collected.take(note)):
+            return last
+        last = [rank, path]
+    return None
+
+
+def list_trash(
+    runner: Runner, grant: Grant, *, limit: int, cursor: str | None, abandoned: Callable[[], bool]
+) -> TrashListed:
+    """Return one page of the trash, newest first."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidArgument("limit", f"from 1 to {MAX_LIMIT}")
+    pages = Query("trash", grant.principal.name, grant.workspace.name)
+    after = _text_position(pages.position(cursor))
+    page = Page(limit)
+    entries: list[TrashEntry] = []
+    for _ in range(PAGE_SCANS):
+        reply = runner.run(grant, ListTrash(after, max(page.left, 1)), abandoned=abandoned)
+        for entry in reply.entries:
+            if not page.admits(trash_entry(entry)):
+                return TrashListed(tuple(entries), pages.cursor([after]))
+            entries.append(entry)
+            after = entry.trash_id
+        after = reply.resume
+        if after is None:
+            return TrashListed(tuple(entries), None)
+        if page.left == 0:
+            break
+    return TrashListed(tuple(entries), pages.cursor([after]))

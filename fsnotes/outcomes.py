@@ -1,0 +1,194 @@
+"""What the service's operations return, and the one JSON shape of each: shared by MCP results and `--json`.
+
+A `document()` holds strings, numbers, booleans, lists and objects only, in camelCase, and nothing that
+depends on how it will be sent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsnotes.confirm import Asked as Asked
+from fsnotes.notes.commands import (
+    Created,
+    NoteSummary,
+    NoteText,
+    Restored,
+    Skipped,
+    TrashEntry,
+)
+
+Document = dict[str, Any]
+
+
+def timestamp(mtime_ns: int) -> str:
+    """Return a time as ISO 8601 in UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(mtime_ns // 1_000_000_000))
+
+
+def summary(note: NoteSummary) -> Document:
+    """Return a note as a listing shows it."""
+    return {
+        "path": note.path,
+        "title": note.title,
+        "size": note.size,
+        "modified": timestamp(note.mtime_ns),
+        "etag": note.etag,
+    }
+
+
+def skipped(item: Skipped) -> Document:
+    """Return what a listing leaves out: a path, or a count where there is none to show."""
+    if item.path is not None:
+        return {"path": item.path, "reason": item.reason}
+    return {"count": item.count, "reason": item.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceShown:
+    """One folder that the caller may use."""
+
+    uri: str
+    name: str
+    folder: str
+    rights: tuple[str, ...]
+    policies: Mapping[str, Any]
+    jail: str
+    notes: int
+    complete: bool
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        return {
+            "uri": self.uri,
+            "name": self.name,
+            "folder": self.folder,
+            "rights": list(self.rights),
+            "policies": dict(self.policies),
+            "jail": self.jail,
+            "noteCount": self.notes,
+            "noteCountComplete": self.complete,
+            "index": "none",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspacesShown:
+    """The caller's workspaces."""
+
+    workspaces: tuple[WorkspaceShown, ...]
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        return {"workspaces": [workspace.document() for workspace in self.workspaces]}
+
+
+@dataclass(frozen=True, slots=True)
+class NotesListed:
+    """One page of a listing."""
+
+    notes: tuple[NoteSummary, ...]
+    folders: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+    cursor: str | None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {
+            "notes": [summary(note) for note in self.notes],
+            "folders": list(self.folders),
+            "skipped": [skipped(item) for item in self.skipped],
+        }
+        if self.cursor is not None:
+            shape["nextCursor"] = self.cursor
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRead:
+    """A note's text, or a part of it."""
+
+    reply: NoteText
+
+    @property
+    def text(self) -> str:
+        """Exactly the file's text."""
+        return self.reply.text
+
+    def header(self) -> Document:
+        """Return what stands beside the text: where it is from, and what to call for the rest."""
+        reply = self.reply
+        shape: Document = {
+            "path": reply.path,
+            "etag": reply.etag,
+            "startLine": reply.first_line,
+            "endLine": reply.last_line,
+            "totalLines": reply.total_lines,
+        }
+        if reply.next_line is not None:
+            following: Document = {"startLine": reply.next_line}
+            if reply.next_column is not None:
+                following["startColumn"] = reply.next_column
+            shape["next"] = following
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCreated:
+    """The note that was made."""
+
+    reply: Created
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        return {"path": self.reply.path, "etag": self.reply.etag, "size": self.reply.size}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What became of a deletion: `deleted`, `declined` or `cancelled`."""
+
+    outcome: str
+    path: str | None = None
+    trash_id: str | None = None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {"outcome": self.outcome}
+        if self.path is not None and self.trash_id is not None:
+            shape |= {"path": self.path, "trashId": self.trash_id}
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class TrashListed:
+    """One page of what was deleted, newest first."""
+
+    entries: tuple[TrashEntry, ...]
+    cursor: str | None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {"entries": [trash_entry(entry) for entry in self.entries]}
+        if self.cursor is not None:
+            shape["nextCursor"] = self.cursor
+        return shape
+
+
+def trash_entry(entry: TrashEntry) -> Document:
+    """Return a deleted note as a listing shows it."""
+    return {"trashId": entry.trash_id, "path": entry.path, "deletedAt": entry.deleted_at, "size": entry.size}
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRestored:
+    """The note that is back."""
+
+    reply: Restored
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        return {"path": self.reply.path, "etag": self.reply.etag}

@@ -1,0 +1,85 @@
+"""Decides how a long answer is cut into pages: cursors that belong to one query, and bounds in items and characters.
+
+A cursor is a position, not a right: it says where to go on and is worth nothing for another principal or query.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from typing import Any, Final
+
+from fsnotes.errors import InvalidArgument
+
+MAX_CURSOR: Final = 12_000
+"""Longest cursor taken back, in characters: one path, escaped and encoded."""
+
+PAGE_CHARACTERS: Final = 28_000
+"""Compact JSON of a page's items; with the envelope and a cursor it stays below the contract's 40,000."""
+
+
+class Query:
+    """One listing with its arguments, as far as they decide what its pages hold."""
+
+    def __init__(self, *parts: Any) -> None:
+        text = json.dumps(parts, ensure_ascii=True, sort_keys=True)
+        self._mark = hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+
+    def cursor(self, position: Any) -> str:
+        """Return the cursor of *position* (anything that JSON can hold)."""
+        text = json.dumps([self._mark, position], ensure_ascii=True, separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
+
+    def position(self, cursor: str | None) -> Any:
+        """Return the position that *cursor* was made of, None for none. Raises InvalidArgument for another's."""
+        if cursor is None:
+            return None
+        try:
+            if len(cursor) > MAX_CURSOR:
+                raise ValueError("too long")
+            data = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), b"-_", validate=True)
+            mark, position = json.loads(data)
+            if mark != self._mark:
+                raise ValueError("of another query")
+        except (ValueError, TypeError, binascii.Error, RecursionError):
+            raise InvalidArgument("cursor", "it does not belong to this query; start without one") from None
+        return position
+
+
+class Page:
+    """Collects items until one of the bounds is met."""
+
+    def __init__(self, limit: int) -> None:
+        self._items = limit
+        self._characters = PAGE_CHARACTERS
+
+    def admits(self, document: Any) -> bool:
+        """Take *document* into account and say whether it still fits. The first item always fits."""
+        cost = len(json.dumps(document, ensure_ascii=False, separators=(",", ":"))) + 1
+        if self._items <= 0 or (self._characters < cost and self._characters != PAGE_CHARACTERS):
+            self._items = 0
+            return False
+        self._items -= 1
+        self._characters -= cost
+        return True
+
+    @property
+    def left(self) -> int:
+        """How many more items may come."""
+        return self._items
+
+
+def path_key(path: str) -> tuple[str, ...]:
+    """Return the key that puts paths in the order of a listing: component by component."""
+    return tuple(path.split("/"))
+
+
+def is_strings(value: Any, *, length: int | None = None) -> bool:
+    """Say whether *value* is a list of strings (of *length*): positions come back from clients."""
+    return (
+        isinstance(value, list)
+        and all(isinstance(item, str) for item in value)
+        and length in (None, len(value))
+    )

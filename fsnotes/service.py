@@ -1,0 +1,377 @@
+"""The story of every operation: authorize, (ask the person,) run, and the one seam that every change passes.
+
+Knows no protocol, no terminal and no jail. Synchronous and thread-safe; raises `fsnotes.errors` only.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Self
+
+from fsnotes.access import Access, Grant, Held, Right
+from fsnotes.audit import AuditLog, Event, Reservation
+from fsnotes.calls import Call
+from fsnotes.confirm import (
+    AlreadyDone,
+    AskAgain,
+    Asked,
+    Binding,
+    Cancelled,
+    Candidate,
+    Confirmations,
+    Confirmed,
+    Declined,
+    digest_arguments,
+    digest_call,
+)
+from fsnotes.errors import (
+    Abandoned,
+    DeceptiveName,
+    FsnotesError,
+    InvalidArgument,
+    InvalidState,
+    NotAllowed,
+    NoteNotFound,
+    TooManyMatches,
+    Unavailable,
+)
+from fsnotes.listings import MAX_SCANS, ListQuery, list_notes, list_trash
+from fsnotes.notes.commands import (
+    CreateNote,
+    FindNotes,
+    FindReceipt,
+    Match,
+    ReadNote,
+    RestoreNote,
+    ScanNotes,
+    TrashNote,
+)
+from fsnotes.notes.model import fold
+from fsnotes.outcomes import (
+    Deletion,
+    NoteCreated,
+    NoteRead,
+    NoteRestored,
+    NotesListed,
+    TrashListed,
+    WorkspaceShown,
+    WorkspacesShown,
+)
+from fsnotes.runners import Runner
+from sandbox.names import is_deceptive
+
+MAX_CANDIDATES: Final = 25
+READ_CHARACTERS: Final = 38_000
+"""A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
+
+COUNTED_SCANS: Final = 10
+"""Bounded calls spent on counting a workspace's notes before the count is given as incomplete."""
+
+DELETE_TOOL: Final = "notes_delete"
+_METHOD: Final = "tools/call"
+
+_log = logging.getLogger("fsnotes.service")
+
+
+class Service:
+    """All operations on all workspaces of one configuration."""
+
+    def __init__(
+        self,
+        access: Access,
+        runner: Runner,
+        confirmations: Callable[[], Confirmations],
+        audit: AuditLog,
+        *,
+        policies: Mapping[str, Mapping[str, Any]],
+        clock: Callable[[], float],
+    ) -> None:
+        self._access = access
+        self._runner = runner
+        self._confirmations = confirmations
+        self._audit = audit
+        self._policies = policies
+        self._clock = clock
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def workspaces(self, call: Call) -> WorkspacesShown:
+        """Show the caller's workspaces, with rights, policies and an (incomplete, if large) count of notes."""
+        return WorkspacesShown(tuple(self._show(call, held) for held in self._access.visible(call.principal)))
+
+    def list(self, call: Call, workspace_uri: str, **query: Any) -> NotesListed:
+        """List notes of a folder, page by page. The keyword arguments are those of `ListQuery`."""
+        with self._story(call, "notes_list", workspace_uri, query.get("folder")):
+            cursor = query.pop("cursor", None)
+            asked = ListQuery(**query)
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return list_notes(self._runner, grant, asked, cursor=cursor, abandoned=call.abandoned)
+
+    def read(
+        self,
+        call: Call,
+        workspace_uri: str,
+        path: str,
+        *,
+        heading: str | None = None,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        start_column: int | None = None,
+    ) -> NoteRead:
+        """Read a note, a section or a range of lines; as much as one answer holds."""
+        with self._story(call, "notes_read", workspace_uri, path):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            command = ReadNote(path, heading, start_line, end_line, start_column, READ_CHARACTERS)
+            return NoteRead(self._runner.run(grant, command, abandoned=call.abandoned))
+
+    def trash(
+        self, call: Call, workspace_uri: str, *, limit: int = 100, cursor: str | None = None
+    ) -> TrashListed:
+        """List what was deleted from the folders that the caller may read."""
+        with self._story(call, "notes_trash", workspace_uri, None):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return list_trash(self._runner, grant, limit=limit, cursor=cursor, abandoned=call.abandoned)
+
+    # -- changing ----------------------------------------------------------------------------------
+
+    def create(self, call: Call, workspace_uri: str, path: str, content: str) -> NoteCreated:
+        """Make a note. Never overwrites."""
+        with self._story(call, "notes_create", workspace_uri, path) as story:
+            grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
+            story.begin(grant)
+            reply = self._runner.run(grant, CreateNote(path, content), abandoned=call.abandoned)
+            story.done("created", path=reply.path, after=reply.etag)
+            return NoteCreated(reply)
+
+    def restore(
+        self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None
+    ) -> NoteRestored:
+        """Put a deleted note back. Never overwrites.
+
+        The confirmation that deleted it is spent first, for good: whatever happens after that, it can never
+        delete the restored note.
+        """
+        with self._story(call, "notes_restore", workspace_uri, new_path) as story:
+            grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
+            if not _TRASH_ID.fullmatch(trash_id):
+                raise NoteNotFound("trash entry", trash_id)
+            story.begin(grant)
+            self._confirmations().spend_restored(trash_id, now=self._clock())
+            reply = self._runner.run(grant, RestoreNote(trash_id, new_path), abandoned=call.abandoned)
+            story.done("restored", path=reply.path, after=reply.etag)
+            return NoteRestored(reply)
+
+    def delete(
+        self,
+        call: Call,
+        workspace_uri: str,
+        title: str,
+        *,
+        arguments: Mapping[str, object],
+        state: str | None = None,
+        answers: Mapping[str, object] | None = None,
+    ) -> Asked | Deletion:
+        """Ask which note is meant and whether to delete it; with a *state* that proves the answer, delete it.
+
+        *arguments* are the caller's own, as they are bound into the state. Without a state nothing is ever
+        deleted, whatever *answers* say.
+        """
+        with self._story(call, DELETE_TOOL, workspace_uri, None) as story:
+            if not title.strip():
+                raise InvalidArgument("title", "it is empty")
+            grant = self._access.authorize(call.principal, workspace_uri, Right.DELETE)
+            binding = Binding(
+                principal=call.principal.name,
+                method=_METHOD,
+                tool=DELETE_TOOL,
+                arguments=digest_arguments(arguments),
+                same_call=digest_call(call.principal.name, DELETE_TOOL, grant.workspace.uri, fold(title)),
+            )
+            confirmations = self._confirmations()
+            if state is not None:
+                match confirmations.resume(binding, state=state, answers=answers, now=self._clock()):
+                    case Confirmed() as confirmed:
+                        return self._remove(call, workspace_uri, confirmed, story)
+                    case Declined():
+                        story.refused("declined")
+                        return Deletion("declined")
+                    case Cancelled():
+                        return Deletion("cancelled")
+                    case AskAgain():
+                        pass
+            if confirmations.recently_declined(binding, now=self._clock()):
+                return Deletion("declined")
+            asked = self._ask(binding, self._candidates(call, grant, title), workspace=grant.workspace.name)
+            return Deletion("declined") if isinstance(asked, Declined) else asked
+
+    def answered(self, deletion: Deletion) -> None:
+        """Note that the answer `deleted` has left this process: a retry is then a replay."""
+        if deletion.trash_id is not None:
+            self._confirmations().settle(deletion.trash_id)
+
+    # -- the parts of a deletion -------------------------------------------------------------------
+
+    def _candidates(self, call: Call, grant: Grant, title: str) -> Sequence[Candidate]:
+        exact: list[Match] = []
+        containing: list[Match] = []
+        after: str | None = None
+        for _ in range(MAX_SCANS):
+            found = self._runner.run(grant, FindNotes(title, after), abandoned=call.abandoned)
+            for match in found.matches:
+                (exact if match.exact else containing).append(match)
+            del containing[MAX_CANDIDATES + 1 :]
+            if len(exact) > MAX_CANDIDATES or found.resume is None:
+                break
+            after = found.resume
+        else:
+            raise TooManyMatches(MAX_CANDIDATES)
+        matches = exact or containing
+        if not matches:
+            raise NoteNotFound("note", title)
+        if len(matches) > MAX_CANDIDATES:
+            raise TooManyMatches(MAX_CANDIDATES)
+        honest = [match for match in matches if not is_deceptive(match.path)]
+        if not honest:
+            raise DeceptiveName(tuple(match.path for match in matches))
+        return [
+            Candidate(match.path, match.etag, match.title, match.size, match.mtime_ns / 1e9)
+            for match in honest
+        ]
+
+    def _ask(self, binding: Binding, candidates: Sequence[Candidate], *, workspace: str) -> Asked | Declined:
+        """Offer the candidates; one that the form cannot show as it is keeps no other from being offered."""
+        confirmations, now = self._confirmations(), self._clock()
+        try:
+            return confirmations.ask(binding, candidates, workspace=workspace, now=now)
+        except DeceptiveName as error:
+            shown = [candidate for candidate in candidates if candidate.path not in error.paths]
+            if not shown:
+                raise
+        return confirmations.ask(binding, shown, workspace=workspace, now=now)
+
+    def _remove(self, call: Call, workspace_uri: str, confirmed: Confirmed, story: _Story) -> Deletion:
+        """Claim the confirmation and move the note, as one: from BEGIN to COMMIT nothing waits for anybody."""
+        deletion = Deletion("deleted", confirmed.path, confirmed.entry)
+        try:
+            with self._confirmations().claim(confirmed, now=self._clock()):
+                grant = self._access.authorize(call.principal, workspace_uri, Right.DELETE)
+                story.begin(grant, path=confirmed.path)
+                command = TrashNote(confirmed.path, confirmed.etag, confirmed.entry)
+                try:
+                    self._runner.run(grant, command)
+                except Unavailable:
+                    # The file system failed somewhere; the entry tells whether the move had happened.
+                    receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
+                    if not self._runner.run(grant, receipt).found:
+                        raise
+        except AlreadyDone:
+            story.refused("already_deleted")
+            return deletion
+        story.done("deleted", before=confirmed.etag)
+        return deletion
+
+    # -- shared ------------------------------------------------------------------------------------
+
+    def _show(self, call: Call, held: Held) -> WorkspaceShown:
+        name = held.workspace.name
+        notes, complete = 0, False
+        if Right.READ in held.rights:
+            grant = self._access.authorize(call.principal, held.workspace.uri, Right.READ)
+            after: str | None = None
+            for _ in range(COUNTED_SCANS):
+                scan = ScanNotes(str(held.folder), recursive=True, after=after)
+                scanned = self._runner.run(grant, scan, abandoned=call.abandoned)
+                notes += len(scanned.notes)
+                after = scanned.resume
+                if after is None:
+                    complete = True
+                    break
+        return WorkspaceShown(
+            uri=held.workspace.uri,
+            name=name,
+            folder=str(held.folder),
+            rights=tuple(right.value for right in Right if right in held.rights),
+            policies=self._policies.get(name, {}),
+            jail=self._runner.jail(name),
+            notes=notes,
+            complete=complete,
+        )
+
+    def _story(self, call: Call, tool: str, workspace_uri: str, path: str | None) -> _Story:
+        return _Story(self._audit, self._runner, call, tool, workspace_uri, path)
+
+
+_TRASH_ID: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{32}")
+
+
+_UNCHANGED_TOOLS: Final = frozenset({"notes_list", "notes_read", "notes_trash"})
+
+
+class _Story:
+    """The seam: one audit line for each change, reserved before it, and one for each refusal."""
+
+    def __init__(
+        self, audit: AuditLog, runner: Runner, call: Call, tool: str, workspace_uri: str, path: str | None
+    ) -> None:
+        self._audit = audit
+        self._runner = runner
+        self._reservation: Reservation | None = None
+        self._changes = tool not in _UNCHANGED_TOOLS
+        self._event = Event(
+            principal=call.principal.name,
+            tool=tool,
+            workspace=workspace_uri,
+            path=path,
+            jail="none",
+            request_id=call.request_id,
+            trace_id=call.trace_id,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self, grant: Grant, *, path: str | None = None) -> None:
+        """Reserve the line of a change that is about to be made. Raises Unavailable when there is no room."""
+        name = grant.workspace.name
+        self._event = replace(
+            self._event, workspace=name, path=path or self._event.path, jail=self._runner.jail(name)
+        )
+        self._reservation = self._audit.reserve(self._event)
+
+    def done(
+        self, outcome: str, *, path: str | None = None, before: str | None = None, after: str | None = None
+    ) -> None:
+        """Say what the change was."""
+        reservation, self._reservation = self._reservation, None
+        if reservation is not None:
+            reservation.settle(outcome, path=path, before=before, after=after)
+
+    def refused(self, outcome: str) -> None:
+        """Log a refusal. Never fails: a full disk must not turn a refusal into anything else."""
+        try:
+            self._audit.refuse(replace(self._event, outcome=outcome))
+        except Unavailable:
+            _log.error("the audit log cannot be written: a refusal is missing from it")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if self._reservation is not None:
+            self.done(_outcome(error))
+        elif isinstance(error, NotAllowed) or (self._changes and isinstance(error, FsnotesError)):
+            if isinstance(error, Abandoned):
+                return
+            if isinstance(error, InvalidState):
+                _log.warning("%s: state refused: %s", self._event.tool, error.reason)
+            self.refused(_outcome(error))
+
+
+def _outcome(error: BaseException) -> str:
+    """Return the class of *error* in the log's words: NoteExists is `note_exists`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()

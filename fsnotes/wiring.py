@@ -1,0 +1,206 @@
+"""Turns settings into a ready service: the only place that knows how commands reach a workspace.
+
+Also owns what runs beside the calls: the sweep of killed writes' temporaries, at start and every hour.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Literal
+
+from fsnotes.access import Access, Principal, Workspace
+from fsnotes.audit import AuditLog, Event
+from fsnotes.calls import local_principal
+from fsnotes.config import Settings, WorkspaceSettings
+from fsnotes.confirm import Confirmations, KeyRing, Ledger
+from fsnotes.errors import ConfigurationError, FsnotesError, JailRequired
+from fsnotes.runners import InlineRunner, Runner
+from fsnotes.service import Service
+from fsnotes.state import StateFolder
+from sandbox import Root
+from sandbox.errors import SandboxError
+from sandbox.names import display
+from sandbox.uris import FileUri
+
+SWEEP_SECONDS: Final = 3600.0
+
+Observer = Callable[[StrEnum], None]
+ResolverChoice = Literal["auto", "openat2", "walk"]
+
+_log = logging.getLogger("fsnotes.wiring")
+
+
+def ignore(step: StrEnum) -> None:
+    """Watch nothing: durable steps are observed by kill tests only."""
+
+
+@dataclass(slots=True)
+class Product:
+    """A service ready to be called, with what it holds open."""
+
+    service: Service
+    principal: Principal
+    settings: Settings
+    workspaces: tuple[Workspace, ...]
+    notices: tuple[str, ...]
+    _runner: Runner
+    _audit: AuditLog
+    _clock: Callable[[], float]
+    _stopping: threading.Event = field(default_factory=threading.Event)
+
+    def keep_tidy(self) -> None:
+        """Sweep temporaries in a thread of its own, now and every hour, until closed."""
+        threading.Thread(target=self._sweep_for_ever, name="fsnotes-sweep", daemon=True).start()
+
+    def sweep(self) -> int:
+        """Sweep all workspaces once; return how many temporaries went to the trash."""
+        moved = 0
+        for workspace in self.workspaces:
+            try:
+                count = self._runner.sweep(workspace.name, now=self._clock())
+            except FsnotesError as error:
+                _log.warning("workspace %r: not swept: %s", workspace.name, type(error).__name__)
+                continue
+            if count:
+                self._audit.refuse(
+                    Event(
+                        principal="fsnotes",
+                        tool="sweep",
+                        workspace=workspace.name,
+                        path=None,
+                        jail=self._runner.jail(workspace.name),
+                        outcome=f"swept_{count}",
+                    )
+                )
+            moved += count
+        return moved
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._stopping.set()
+        self._runner.close()
+
+    def _sweep_for_ever(self) -> None:
+        while True:
+            try:
+                self.sweep()
+            except Exception:  # noqa: BLE001 - the next sweep may do better, and nobody waits for this one
+                _log.exception("the sweep failed")
+            if self._stopping.wait(SWEEP_SECONDS):
+                return
+
+
+def build(
+    settings: Settings,
+    *,
+    environ: Mapping[str, str] | None = None,
+    observe: Observer = ignore,
+    clock: Callable[[], float] = time.time,
+    resolver: ResolverChoice = "auto",
+) -> Product:
+    """Open what *settings* name and put the service together.
+
+    Raises ConfigurationError for a folder that cannot be served, JailRequired when a jail is required.
+    """
+    notices = _judge_jail(settings)
+    state = StateFolder.open(settings.state_dir)
+    workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
+    roots = {}
+    try:
+        for workspace in settings.workspaces:
+            lock_file = os.path.join(state.workspace(workspace.path), "lock")
+            roots[workspace.name] = (
+                _open(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
+                workspace.ignore,
+            )
+    except BaseException:
+        for root, _ in roots.values():
+            root.close()
+        raise
+    runner = InlineRunner(roots)
+    audit = AuditLog(state.audit, clock=clock)
+    secrets = (os.environ if environ is None else environ).get("FSNOTES_STATE_KEYS")
+    service = Service(
+        Access(workspaces, settings.rules),
+        runner,
+        _once(lambda: _confirmations(settings, state, secrets, observe)),
+        audit,
+        policies={workspace.name: _policies(workspace) for workspace in settings.workspaces},
+        clock=clock,
+    )
+    return Product(service, local_principal(), settings, workspaces, notices, runner, audit, clock)
+
+
+def _judge_jail(settings: Settings) -> tuple[str, ...]:
+    if settings.jail_mode == "off" or not settings.workspaces:
+        return ()
+    if settings.jail_mode == "require":
+        name = settings.workspaces[0].name
+        raise JailRequired(
+            f"workspace {name!r}: level {settings.jail_level!r} is required, 'none' is what this version enforces"
+        )
+    return tuple(
+        f"workspace {workspace.name!r}: jail level none (this version has no jail yet)"
+        for workspace in settings.workspaces
+    )
+
+
+def _name(workspace: WorkspaceSettings) -> Workspace:
+    uris = [FileUri.from_path(workspace.path)]
+    if workspace.spelling != workspace.path:
+        uris.append(FileUri.from_path(workspace.spelling))
+    return Workspace(workspace.name, tuple(uris))
+
+
+def _open(
+    workspace: WorkspaceSettings, *, lock_file: str, observe: Observer, resolver: ResolverChoice
+) -> Root:
+    try:
+        return Root.open(
+            workspace.path, workspace.policy, resolver=resolver, lock_file=lock_file, observe=observe
+        )
+    except SandboxError as error:
+        raise ConfigurationError(
+            f"workspace {workspace.name!r} ({display(workspace.path)}): {error}"
+        ) from error
+
+
+def _confirmations(
+    settings: Settings, state: StateFolder, secrets: str | None, observe: Observer
+) -> Confirmations:
+    ring = KeyRing.from_text(secrets) if secrets else KeyRing.open(state.keys)
+    return Confirmations(
+        ring,
+        Ledger.open(state.ledger, observe=observe),
+        ttl=settings.confirm_ttl_seconds,
+        decline_memory=settings.decline_memory_seconds,
+    )
+
+
+def _once(make: Callable[[], Confirmations]) -> Callable[[], Confirmations]:
+    """Make the confirmations when the first one is needed: keys and ledger cost every start otherwise."""
+    mutex = threading.Lock()
+    cached = functools.cache(make)
+
+    def get() -> Confirmations:
+        with mutex:
+            return cached()
+
+    return get
+
+
+def _policies(workspace: WorkspaceSettings) -> dict[str, str | int]:
+    policy = workspace.policy
+    return {
+        "symlinks": policy.links.value,
+        "hardlinks": policy.hard_links.value,
+        "mounts": policy.mounts.value,
+        "maxNoteBytes": policy.max_file_bytes,
+    }

@@ -1,0 +1,182 @@
+"""A household: a vault on a real folder, and the product on it, as one or more principals."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fsnotes import wiring
+from fsnotes.access import Principal, Right, Rule
+from fsnotes.calls import Call
+from fsnotes.config import Settings, WorkspaceSettings
+from fsnotes.outcomes import Asked, Deletion
+from fsnotes.service import Service
+from sandbox.names import OWN_PREFIX, RelPath
+from sandbox.policy import Policy
+from tests.disk import Tree
+from tests.require import has_openat2, require
+
+ALICE = Call(Principal("local:alice"), request_id="1")
+BOB = Call(Principal("local:bob"), request_id="2")
+
+
+@dataclass
+class Clock:
+    """A clock that is set, never waited for."""
+
+    now: float = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Household:
+    """A vault at `top/Notes`, state at `top/state`, and products built on them."""
+
+    top: Path
+    resolver: wiring.ResolverChoice
+    clock: Clock = field(default_factory=Clock)
+    rules: list[Rule] = field(default_factory=list)
+    policy: Policy = field(default_factory=Policy)
+    ignore: tuple[str, ...] = ()
+    served: bool = True
+    """Whether the vault is configured as the workspace `Notes`."""
+    others: list[WorkspaceSettings] = field(default_factory=list)
+    """Workspaces beside the vault."""
+    _products: list[wiring.Product] = field(default_factory=list)
+
+    @property
+    def vault(self) -> Path:
+        return self.top / "Notes"
+
+    @property
+    def uri(self) -> str:
+        return self.vault.as_uri()
+
+    def grant(self, call: Call, *rights: Right, folder: str = "", workspace: str = "Notes") -> None:
+        self.rules.append(
+            Rule(call.principal.name, workspace, RelPath.parse_folder(folder), frozenset(rights))
+        )
+
+    def withdraw(self, call: Call) -> list[Rule]:
+        """Take away everything that a principal was granted; return what that was."""
+        taken = [rule for rule in self.rules if rule.principal == call.principal.name]
+        self.rules = [rule for rule in self.rules if rule not in taken]
+        return taken
+
+    def write(self, path: str, text: str | bytes = "x\n") -> Path:
+        place = self.vault / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return place
+
+    def product(
+        self,
+        *,
+        state: str = "state",
+        observe: Callable[[StrEnum], None] = wiring.ignore,
+        environ: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> wiring.Product:
+        """Build a product of its own, as another process would: only files are shared."""
+        workspace = WorkspaceSettings("Notes", str(self.vault), str(self.vault), self.policy, self.ignore)
+        made = wiring.build(
+            Settings(
+                state_dir=str(self.top / state),
+                workspaces=(*([workspace] if self.served else []), *self.others),
+                rules=tuple(self.rules),
+                jail_mode="off",
+                **settings,
+            ),
+            environ=environ or {},
+            observe=observe,
+            clock=self.clock,
+            resolver=self.resolver,
+        )
+        self._products.append(made)
+        return made
+
+    def service(self, **more: Any) -> Service:
+        return self.product(**more).service
+
+    def files(self) -> dict[str, bytes]:
+        """Return every file below the vault, the trash too."""
+        return {
+            str(place.relative_to(self.vault)): place.read_bytes()
+            for place in sorted(self.vault.rglob("*"))
+            if place.is_file() and not place.is_symlink()
+        }
+
+    def tree(self) -> dict[str, object]:
+        """Return everything below `top` but the state: text of files, targets of links, kinds of the rest."""
+        everything = Tree(self.top).snapshot()
+        return {
+            path: what for path, what in everything.items() if not path.split(os.sep)[0].endswith("state")
+        }
+
+    def temporaries(self) -> list[str]:
+        """Return the temporaries of writes that are not in the trash."""
+        return [
+            path
+            for path in self.tree()
+            if os.path.basename(path).startswith(OWN_PREFIX) and f"{os.sep}.trash{os.sep}" not in path
+        ]
+
+    def audit(self, state: str = "state") -> list[dict[str, Any]]:
+        """Return the lines of the audit log."""
+        path = self.top / state / "private" / "audit.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def audited(self) -> list[tuple[str, str, str | None, str]]:
+        """Return who did what, where, with which outcome."""
+        return [(line["principal"], line["tool"], line["path"], line["outcome"]) for line in self.audit()]
+
+    def close(self) -> None:
+        for product in self._products:
+            product.close()
+
+
+@pytest.fixture(params=["openat2", "walk"])
+def household(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Household]:
+    if request.param == "openat2":
+        require("openat2", available=has_openat2())
+    made = Household(tmp_path, request.param)
+    made.vault.mkdir()
+    made.grant(ALICE, *Right)
+    yield made
+    made.close()
+
+
+def ask(service: Service, call: Call, uri: str, title: str) -> Asked:
+    """Run the first round and return the form."""
+    asked = service.delete(call, uri, title, arguments={"workspaceUri": uri, "title": title})
+    assert isinstance(asked, Asked), asked
+    return asked
+
+
+def answer(
+    service: Service, call: Call, uri: str, title: str, asked: Asked, reply: Any, **changed: Any
+) -> Asked | Deletion:
+    """Run the second round with *reply* as the answer."""
+    arguments = changed.pop("arguments", {"workspaceUri": uri, "title": title})
+    return service.delete(
+        call, uri, title, arguments=arguments, state=asked.state, answers={"delete_choice": reply}, **changed
+    )
+
+
+def accept(path: str) -> dict[str, Any]:
+    """Return the answer that confirms the deletion of *path*."""
+    return {"action": "accept", "content": {"note_id": path, "confirm": True}}
+
+
+def decline() -> dict[str, Any]:
+    """Return the answer that says no."""
+    return {"action": "decline"}

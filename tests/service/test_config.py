@@ -1,0 +1,197 @@
+"""The configuration: everything unknown is an error that names the key and its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fsnotes.access import Principal, Right, Rule
+from fsnotes.config import Choices, Settings, WorkspaceSettings, load
+from fsnotes.errors import ConfigurationError
+from sandbox.names import ROOT, RelPath
+from sandbox.policy import HardLinks, Links, Mounts, Policy
+
+ME = Principal("local:me")
+
+
+def load_text(tmp_path: Path, text: str, **more: object) -> Settings:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    return load(Choices(config=str(file), **more), principal=ME, environ={}, home=str(tmp_path / "home"))  # type: ignore[arg-type]
+
+
+def test_home_alone_is_enough(tmp_path: Path) -> None:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    settings = load(Choices(folders=(str(folder),)), principal=ME, environ={}, home=str(tmp_path / "home"))
+    assert settings == Settings(
+        state_dir=str(tmp_path / "home/.local/state/fsnotes"),
+        workspaces=(WorkspaceSettings("Notes", str(folder), str(folder), Policy(), ()),),
+        rules=(Rule("local:me", "Notes", ROOT, frozenset(Right)),),
+    )
+
+
+def test_a_whole_file_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    settings = load_text(
+        tmp_path,
+        """
+        [server]
+        state_dir = "state"
+        log_level = "info"
+        max_message_bytes = 100000
+        [jail]
+        mode = "best-effort"
+        level = "full"
+        call_deadline_seconds = 5
+        [confirm]
+        ttl_seconds = 60
+        decline_memory_seconds = 0
+        [[workspace]]
+        name = "notes"
+        path = "vault"
+        symlinks = "within"
+        hardlinks = "allow"
+        mounts = "allow"
+        ignore = ["Archive/**"]
+        max_note_bytes = 2000
+        [[grant]]
+        principal = "local:me"
+        workspace = "notes"
+        folder = "Shared"
+        allow = ["read", "delete"]
+        """,
+    )
+    assert settings == Settings(
+        state_dir=str(tmp_path / "state"),
+        workspaces=(
+            WorkspaceSettings(
+                "notes",
+                str(tmp_path / "vault"),
+                str(tmp_path / "vault"),
+                Policy(Links.WITHIN, HardLinks.ALLOW, Mounts.ALLOW, max_file_bytes=2000),
+                ("Archive/**",),
+            ),
+        ),
+        rules=(Rule("local:me", "notes", RelPath.parse("Shared"), frozenset({Right.READ, Right.DELETE})),),
+        jail_level="full",
+        call_deadline_seconds=5.0,
+        confirm_ttl_seconds=60.0,
+        decline_memory_seconds=0.0,
+        max_message_bytes=100_000,
+        log_level="info",
+    )
+
+
+WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[serve]\n", "serve"),
+        ("[server]\nstatedir = 'x'\n", "statedir"),
+        ("[server]\nlegacy = true\n", "legacy"),
+        ("[server]\nlog_level = 'loud'\n", "log_level"),
+        ("[server]\nmax_message_bytes = 1\n", "max_message_bytes"),
+        ("[server]\nmax_message_bytes = true\n", "max_message_bytes"),
+        ("[jail]\nmode = 'on'\n", "mode"),
+        ("[jail]\ncall_deadline_seconds = 'x'\n", "call_deadline_seconds"),
+        ("[confirm]\nttl_seconds = 0\n", "ttl_seconds"),
+        ("[confirm]\nttl_seconds = 100000\n", "ttl_seconds"),
+        ("[confirm]\nttl_seconds = nan\n", "ttl_seconds"),
+        ("[http]\nport = 1\n", "http"),
+        ("workspace = 'x'\n", "workspace"),
+        (WORKSPACE + "symlinks = 'follow'\n", "symlinks"),
+        (WORKSPACE + "color = 'red'\n", "color"),
+        (WORKSPACE + "ignore = [1]\n", "ignore"),
+        (WORKSPACE + WORKSPACE, "twice"),
+        ("[[workspace]]\nname = 'n'\npath = 'missing'\n", "missing"),
+        ("[[workspace]]\nname = ''\npath = 'vault'\n", "name"),
+        (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'm'\nallow = []\n", "m"),
+        (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\n", "allow"),
+        (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = ['all']\n", "allow"),
+        (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = []\nfolder = '../x'\n", "folder"),
+        ("not toml", "config.toml"),
+    ],
+)
+def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "vault").mkdir()
+    with pytest.raises(ConfigurationError, match=named):
+        load_text(tmp_path, text)
+
+
+def test_a_missing_named_file_is_an_error_and_a_missing_default_one_is_not(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        load(Choices(config=str(tmp_path / "no.toml")), principal=ME, environ={}, home=str(tmp_path))
+    assert load(Choices(), principal=ME, environ={}, home=str(tmp_path)).workspaces == ()
+
+
+def test_the_environment_names_configuration_and_state_and_the_flag_wins(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "a.toml").write_text('[server]\nlog_level = "info"\n')
+    environ = {"FSNOTES_CONFIG": str(tmp_path / "a.toml"), "FSNOTES_STATE_DIR": str(tmp_path / "s")}
+    settings = load(Choices(), principal=ME, environ=environ, home=str(tmp_path))
+    assert (settings.log_level, settings.state_dir) == ("info", str(tmp_path / "s"))
+    flagged = load(
+        Choices(state_dir=str(tmp_path / "t"), log_level="error"),
+        principal=ME,
+        environ=environ,
+        home=str(tmp_path),
+    )
+    assert (flagged.log_level, flagged.state_dir) == ("error", str(tmp_path / "t"))
+
+
+def test_read_only_takes_every_other_right_away(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    text = WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = ['read', 'write', 'delete']\n"
+    settings = load_text(tmp_path, text, read_only=True)
+    assert [rule.allow for rule in settings.rules] == [frozenset({Right.READ})]
+
+
+def test_a_folder_given_twice_or_through_a_link_is_one_workspace(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "link").symlink_to("vault")
+    settings = load(
+        Choices(folders=(str(tmp_path / "link"), str(tmp_path / "vault"))),
+        principal=ME,
+        environ={},
+        home=str(tmp_path / "home"),
+    )
+    assert [(w.name, w.path, w.spelling) for w in settings.workspaces] == [
+        ("vault", str(tmp_path / "vault"), str(tmp_path / "link"))
+    ]
+
+
+def test_two_folders_of_one_name_get_two_names(tmp_path: Path) -> None:
+    for place in ("a/Notes", "b/Notes"):
+        (tmp_path / place).mkdir(parents=True)
+    folders = (str(tmp_path / "a/Notes"), str(tmp_path / "b/Notes"))
+    settings = load(Choices(folders=folders), principal=ME, environ={}, home=str(tmp_path / "home"))
+    assert [workspace.name for workspace in settings.workspaces] == ["Notes", "Notes-2"]
+
+
+@pytest.mark.parametrize("state", ["vault/state", "vault", "."])
+def test_state_and_workspaces_do_not_contain_each_other(tmp_path: Path, state: str) -> None:
+    (tmp_path / "vault").mkdir()
+    with pytest.raises(ConfigurationError, match="state folder"):
+        load(
+            Choices(folders=(str(tmp_path / "vault"),), state_dir=str(tmp_path / state)),
+            principal=ME,
+            environ={},
+            home=str(tmp_path / "home"),
+        )
+
+
+def test_a_workspace_inside_another_one_is_refused_and_a_neighbour_with_its_prefix_is_not(
+    tmp_path: Path,
+) -> None:
+    for place in ("vault/inner", "vault-evil"):
+        (tmp_path / place).mkdir(parents=True)
+    home = str(tmp_path / "home")
+    folders = (str(tmp_path / "vault"), str(tmp_path / "vault/inner"))
+    with pytest.raises(ConfigurationError, match="lies in workspace"):
+        load(Choices(folders=folders), principal=ME, environ={}, home=home)
+    folders = (str(tmp_path / "vault"), str(tmp_path / "vault-evil"))
+    assert len(load(Choices(folders=folders), principal=ME, environ={}, home=home).workspaces) == 2
