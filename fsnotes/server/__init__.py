@@ -1,0 +1,14 @@
+"""The Model Context Protocol, revision 2026-07-28, in front of the service: the only room that knows the SDK.
+
+`frames` and `envelope` decide what a message is, `streams` and `stdio` move messages, `front` and `kernel`
+answer them, `tools` names what can be called. Leaves every rule about notes, rights and confirmation to
+`fsnotes.service`.
+
+Loading it does not load the SDK, which takes half a second: that happens beside the first requests.
+"""
+
+from __future__ import annotations
+
+from fsnotes.server.stdio import ServerSettings, serve_stdio
+
+__all__ = ["ServerSettings", "serve_stdio"]

@@ -1,0 +1,81 @@
+"""Decide whether a request names a revision that is spoken here and says what its client can do.
+
+Every request carries this in `params._meta`, and each is judged by its own alone: nothing is remembered.
+What the capabilities are needed for is left to the tools.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fsnotes.server.frames import Params
+
+PROTOCOL_VERSION: Final = "2026-07-28"
+SUPPORTED_VERSIONS: Final = (PROTOCOL_VERSION,)
+
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+
+INVALID_PARAMS: Final = -32602
+METHOD_NOT_FOUND: Final = -32601
+UNSUPPORTED_VERSION: Final = -32022
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a request says about itself. What its client calls itself is left out: it proves nothing."""
+
+    version: str
+    capabilities: dict[str, Any]
+    trace_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A JSON-RPC error for a request that is not served."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+def open_envelope(method: str, params: Params | None) -> Envelope | Refusal:
+    """Read the envelope of a request: the version first, then the capabilities."""
+    meta = (params or {}).get("_meta")
+    if not isinstance(meta, dict):
+        meta = {}
+    if method == "initialize" and VERSION_KEY not in meta:
+        # An older client opens like this. It is told which revisions there are, in words it knows.
+        asked = (params or {}).get("protocolVersion")
+        return _judge_version(asked, "params.protocolVersion") or _unsupported(asked)
+    version = meta.get(VERSION_KEY)
+    refusal = _judge_version(version, f"params._meta[{VERSION_KEY!r}]")
+    if refusal is not None:
+        return refusal
+    if version not in SUPPORTED_VERSIONS:
+        return _unsupported(version)
+    capabilities = meta.get(CAPABILITIES_KEY)
+    if not isinstance(capabilities, dict):
+        return Refusal(INVALID_PARAMS, f"params._meta[{CAPABILITIES_KEY!r}] must be an object")
+    return Envelope(version, capabilities, _trace_id(meta.get("traceparent")))
+
+
+def _judge_version(version: object, where: str) -> Refusal | None:
+    return None if isinstance(version, str) else Refusal(INVALID_PARAMS, f"{where} must be a string")
+
+
+def _unsupported(version: object) -> Refusal:
+    data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
+    return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+
+
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def _trace_id(traceparent: object) -> str | None:
+    """Return the trace's id (W3C Trace Context), for the audit log; None unless it is well-formed."""
+    match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    return match[1] if match else None

@@ -1,0 +1,224 @@
+"""Moves messages between stdin, stdout and the kernel: one line each way, nothing lost, nothing unbounded.
+
+Takes the two descriptors for itself, so that nothing else in the process can read a message or write into
+one. Decides what happens at the edges: broken frames, ids in flight, cancelling, readers that do not read,
+the end. Leaves what a message means to `frames` and what a request does to `kernel`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fsnotes.server.frames import (
+    DUPLICATE,
+    NOT_JSON,
+    Broken,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    encode,
+    error_message,
+    parse_frame,
+)
+from fsnotes.server.front import Flight, Front, crash_message
+from fsnotes.server.streams import FrameWriter, LineReader, own_descriptor
+
+if TYPE_CHECKING:
+    from fsnotes.server.kernel import Kernel
+    from fsnotes.wiring import Product
+
+logger = logging.getLogger(__name__)
+
+MAX_CALLS: Final = 64
+"""How many calls of tools run at once; one more is refused. Each may need a thread of its own."""
+
+FLUSH_SECONDS: Final = 0.1
+"""How long the last answers may take to be read, at the least."""
+
+LOAD_SECONDS: Final = 10.0
+"""How long calls that came before the end of input may wait for the kernel to be loaded."""
+
+INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How the server is run. *drain_seconds*: how long calls in flight may take once the end has come."""
+
+    read_only: bool = False
+    max_message_bytes: int = 8 * 1_048_576
+    max_calls: int = MAX_CALLS
+    drain_seconds: float = 0.8
+
+
+def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int:
+    """Serve *product* on stdin and stdout until the input ends, and return the exit code.
+
+    0 at end of input, on SIGTERM and when nobody reads the output any more; 130 on SIGINT. Calls in flight
+    are finished and answered first, for as long as the settings allow (at end of input that time begins once
+    the kernel is loaded). What is still running then is left behind by ending the process at once: every
+    change survives that, as it survives a kill.
+
+    Must run in the main thread. From here on, fd 0 is the null device and fd 1 is stderr.
+    """
+    settings = settings or ServerSettings()
+    if sys.stdin is None or sys.stdout is None:
+        return 0  # they were closed at start: the numbers may belong to other files by now
+    front = Front(lambda: _make_kernel(product, settings), read_only=settings.read_only)
+    source, sink = _take_wire()
+    code = asyncio.run(_Connection(front, settings, source, sink).run())
+    front.close()
+    if front.is_busy:
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+def _make_kernel(product: Product, settings: ServerSettings) -> Kernel:
+    from fsnotes.server.kernel import Kernel  # loads the SDK
+
+    return Kernel(
+        product.service, product.principal, read_only=settings.read_only, max_calls=settings.max_calls
+    )
+
+
+def _take_wire() -> tuple[int, int]:
+    """Return descriptors of our own for stdin and stdout, and turn 0 and 1 to where they can do no harm."""
+    source = own_descriptor(0, os.O_RDONLY)
+    sink = own_descriptor(1, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.dup2(null, 1)
+    os.close(null)
+    return source, sink
+
+
+class _Connection:
+    """One client, from the first byte to the exit code."""
+
+    def __init__(self, front: Front, settings: ServerSettings, source: int, sink: int) -> None:
+        self._front = front
+        self._settings = settings
+        self._source = source
+        self._sink = sink
+        self._flights: dict[RequestId, Flight] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._max_tasks = 2 * settings.max_calls
+        self._input_ended = False
+
+    async def run(self) -> int:
+        """Serve until the end, and return the exit code."""
+        loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[int] = loop.create_future()
+        self._output = FrameWriter(self._sink, on_relief=self._relieved, on_broken=lambda: self._stop(0))
+        self._input = LineReader(
+            self._source, self._settings.max_message_bytes, on_line=self._take, on_end=self._ended
+        )
+        self._front.load()
+        loop.add_signal_handler(signal.SIGTERM, self._signalled, 0)
+        loop.add_signal_handler(signal.SIGINT, self._signalled, INTERRUPTED)
+        self._input.resume()
+        code = await self._end
+        await self._drain()
+        return code
+
+    def _ended(self) -> None:
+        self._input_ended = True
+        self._stop(0)
+
+    def _stop(self, code: int) -> None:
+        if not self._end.done():
+            self._end.set_result(code)
+
+    def _signalled(self, code: int) -> None:
+        if self._end.done():
+            os._exit(code)  # asked twice: whoever asks does not want to wait
+        self._stop(code)
+
+    async def _drain(self) -> None:
+        self._input.close()
+        loop = asyncio.get_running_loop()
+        if self._tasks and self._input_ended:
+            await self._front.loaded(LOAD_SECONDS)
+        deadline = loop.time() + self._settings.drain_seconds
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=max(deadline - loop.time(), 0))
+        await self._output.flush(max(deadline - loop.time(), FLUSH_SECONDS))
+        for flight in self._flights.values():
+            flight.abandoned = True
+
+    def _take(self, line: bytes | None) -> None:
+        if line is None:
+            self._refuse(NOT_JSON)
+        elif line.strip(b" \t\r"):
+            match parse_frame(line):
+                case Request() as request:
+                    self._start(request)
+                case Notification() as notification:
+                    self._note(notification)
+                case Broken() as broken:
+                    self._refuse(broken)
+                case Response():
+                    logger.debug("an answer to nothing was ignored")
+        if self._is_congested:
+            self._input.pause()
+
+    @property
+    def _is_congested(self) -> bool:
+        return self._output.is_congested or len(self._tasks) >= self._max_tasks
+
+    def _relieved(self) -> None:
+        if not self._end.done() and not self._is_congested:
+            self._input.resume()
+
+    def _refuse(self, broken: Broken) -> None:
+        self._output.send(encode(error_message(broken.id, broken.code, broken.message)))
+
+    def _start(self, request: Request) -> None:
+        if request.id in self._flights:
+            self._refuse(DUPLICATE)
+            return
+        flight = self._flights[request.id] = Flight()
+        task = asyncio.get_running_loop().create_task(self._serve(request, flight))
+        self._tasks.add(task)
+        task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._relieved()
+
+    async def _serve(self, request: Request, flight: Flight) -> None:
+        answer = await self._front.answer(request, flight)
+        if flight.abandoned:
+            return
+        del self._flights[request.id]
+        try:
+            frame = encode(answer)
+        except (ValueError, TypeError):
+            logger.exception("a result has no JSON form")
+            frame = encode(crash_message(request.id))
+        self._output.send(frame)
+        if flight.afterwards is not None and await self._output.has_left():
+            await self._front.finish(flight)
+
+    def _note(self, notification: Notification) -> None:
+        """Act on a notification; only the one that cancels means anything here."""
+        if notification.method != "notifications/cancelled":
+            return
+        id_ = (notification.params or {}).get("requestId")
+        if not isinstance(id_, (int, str)) or isinstance(id_, bool):
+            return
+        flight = self._flights.pop(id_, None)
+        if flight is not None:
+            # It goes unanswered; a change that has begun is finished all the same.
+            flight.abandoned = True

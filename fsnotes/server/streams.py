@@ -1,0 +1,188 @@
+"""Moves bytes: lines in and frames out, over any kind of file, without ever blocking the event loop.
+
+What a line says is left to `frames`, and when to stop reading to whoever takes the lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from fsnotes.server.frames import LineSplitter
+
+logger = logging.getLogger(__name__)
+
+CHUNK: Final = 65_536
+"""How much is read at once."""
+
+QUEUE_HIGH: Final = 4 * 1_048_576
+"""With more bytes than this waiting to be written, nothing more is read."""
+
+QUEUE_LOW: Final = 1_048_576
+"""Reading goes on once no more than this is waiting."""
+
+
+def own_descriptor(number: int, access: int) -> int:
+    """Return a non-blocking descriptor of what *number* is open on.
+
+    The flag belongs to the open file description, which a terminal shares with the shell and a pipe may share
+    with other programs: so it is opened anew where that is possible. A regular file is not, as it would lose
+    its position; it never blocks anyway.
+    """
+    mode = os.fstat(number).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        try:
+            return os.open(f"/proc/self/fd/{number}", access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError:
+            logger.debug("fd %d cannot be opened anew", number)
+    own = os.dup(number)
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        os.set_blocking(own, False)
+    return own
+
+
+class FrameWriter:
+    """Writes frames in order: at once while the reader keeps up, else from a queue."""
+
+    def __init__(self, fd: int, *, on_relief: Callable[[], None], on_broken: Callable[[], None]) -> None:
+        self._fd = fd
+        self._queue: deque[memoryview] = deque()
+        self._waiting = 0
+        self._broken = False
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+        self._on_relief = on_relief
+        self._on_broken = on_broken
+
+    @property
+    def is_congested(self) -> bool:
+        """Say whether the reader is so far behind that nothing more should be begun."""
+        return self._waiting > QUEUE_HIGH
+
+    def send(self, frame: bytes) -> None:
+        """Write *frame*, or queue it behind what waits already. Dropped once nobody reads any more."""
+        if self._broken:
+            return
+        self._queue.append(memoryview(frame))
+        self._waiting += len(frame)
+        if self._emptied.is_set():
+            self._write()
+            if self._queue:
+                self._emptied.clear()
+                asyncio.get_running_loop().add_writer(self._fd, self._go_on)
+
+    def _write(self) -> None:
+        while self._queue:
+            frame = self._queue[0]
+            try:
+                written = os.write(self._fd, frame)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self._break()
+                return
+            self._waiting -= written
+            if written < len(frame):
+                self._queue[0] = frame[written:]
+            else:
+                self._queue.popleft()
+
+    def _go_on(self) -> None:
+        was_congested = self._waiting > QUEUE_LOW
+        self._write()
+        if not self._queue:
+            asyncio.get_running_loop().remove_writer(self._fd)
+            self._emptied.set()
+        if was_congested and self._waiting <= QUEUE_LOW and not self._broken:
+            self._on_relief()
+
+    def _break(self) -> None:
+        self._broken = True
+        self._queue.clear()
+        self._waiting = 0
+        self._on_broken()
+
+    async def has_left(self) -> bool:
+        """Wait until everything that was sent is written; say whether it could be."""
+        await self._emptied.wait()
+        return not self._broken
+
+    async def flush(self, seconds: float) -> None:
+        """Wait until everything is written, for *seconds* at most."""
+        if self._emptied.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._emptied.wait(), seconds)
+        except TimeoutError:
+            logger.warning("%d bytes were not read by the client", self._waiting)
+
+
+class LineReader:
+    """Reads lines from any kind of file, and stops while it is told to."""
+
+    def __init__(
+        self, fd: int, limit: int, *, on_line: Callable[[bytes | None], None], on_end: Callable[[], None]
+    ) -> None:
+        self._fd = fd
+        self._splitter = LineSplitter(limit)
+        self._lines: deque[bytes | None] = deque()
+        self._on_line = on_line
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._pollable = True
+        self._paused = True
+        self._closed = False
+
+    def resume(self) -> None:
+        """Begin to read, or go on."""
+        if self._closed or not self._paused:
+            return
+        self._paused = False
+        self._hand_over()
+        if self._paused or self._closed:
+            return
+        if self._pollable:
+            try:
+                self._loop.add_reader(self._fd, self._read)
+            except PermissionError:  # a regular file, or the null device: always ready
+                self._pollable = False
+        if not self._pollable:
+            self._loop.call_soon(self._read)
+
+    def pause(self) -> None:
+        """Read nothing more, and hand over no line that is read already, until `resume`."""
+        if not self._paused and self._pollable:
+            self._loop.remove_reader(self._fd)
+        self._paused = True
+
+    def close(self) -> None:
+        """Read nothing more, for good."""
+        self.pause()
+        self._closed = True
+        self._lines.clear()
+
+    def _read(self) -> None:
+        if self._paused or self._closed:
+            return
+        try:
+            chunk = os.read(self._fd, CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:  # a terminal that hung up, a connection that was reset
+            chunk = b""
+        self._lines.extend(self._splitter.feed(chunk) if chunk else self._splitter.end())
+        self._hand_over()
+        if not chunk:
+            self.pause()
+            self._on_end()
+        elif not self._pollable and not self._paused:
+            self._loop.call_soon(self._read)
+
+    def _hand_over(self) -> None:
+        while self._lines and not self._paused:
+            self._on_line(self._lines.popleft())

@@ -1,0 +1,92 @@
+"""A server whose service does what the path of a note says: to make calls wait, fail and crash on demand.
+
+`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go; answering a deletion makes the file
+that is its state.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from fsnotes.access import Principal
+from fsnotes.calls import Call
+from fsnotes.errors import NotAllowed
+from fsnotes.notes.commands import Created, NoteText
+from fsnotes.outcomes import Deletion, NoteCreated, NoteRead
+from fsnotes.server import ServerSettings, serve_stdio
+
+BOUND = 30.0
+
+
+class ScriptedService:
+    """Behaves as the path says."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, call: Call, workspace_uri: str, path: str, **part: Any) -> NoteRead:
+        kind, _, name = path.partition("/")
+        match kind:
+            case "wait":
+                (self._folder / f"{name}.begun").touch()
+                end = time.monotonic() + BOUND
+                while not (self._folder / f"{name}.go").exists() and time.monotonic() < end:
+                    time.sleep(0.002)
+                if call.abandoned():
+                    (self._folder / f"{name}.abandoned").touch()
+                (self._folder / f"{name}.done").touch()
+            case "crash":
+                raise RuntimeError(f"secret {self._folder}")
+            case "exit":
+                raise SystemExit(3)
+            case "interrupt":
+                raise KeyboardInterrupt
+            case "recursion":
+                return self.read(call, workspace_uri, path)
+            case "forbidden":
+                raise NotAllowed
+            case "print":
+                print("this must not reach the client", flush=True)
+                os.write(1, b"nor this\n")
+                name = str(len(sys.stdin.read())) + str(len(os.read(0, 10)))
+            case "surrogate":
+                name = os.fsdecode(b"caf\xe9.md")
+            case "long":
+                name = "x" * int(name)
+            case "call":
+                name = f"{call.principal.name} {call.request_id} {call.trace_id}"
+        text = name
+        return NoteRead(NoteText(path, "e" * 32, len(text), text, 1, 1, 1, None, None))
+
+    def create(self, call: Call, workspace_uri: str, path: str, content: str) -> NoteCreated:
+        (self._folder / path).write_text(content)
+        return NoteCreated(Created(path, "e" * 32, len(content)))
+
+    def delete(self, call: Call, workspace_uri: str, title: str, **more: Any) -> Any:
+        if more["state"] is None:
+            form = SimpleNamespace(
+                message="Which?", schema={"type": "object", "properties": {}, "required": []}
+            )
+            return SimpleNamespace(form=form, state="sealed")
+        return Deletion("deleted", repr(more["answers"]), more["state"])
+
+    def answered(self, deletion: Deletion) -> None:
+        Path(str(deletion.trash_id)).touch()
+
+
+def main() -> int:
+    """Serve until the end."""
+    product = SimpleNamespace(
+        service=ScriptedService(Path(sys.argv[1])), principal=Principal("local:scripted")
+    )
+    settings = ServerSettings(max_message_bytes=65_536, max_calls=int(sys.argv[2]))
+    return serve_stdio(cast("Any", product), settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

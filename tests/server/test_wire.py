@@ -1,0 +1,275 @@
+"""Each tool over the wire, whole results: what a client and a model get to see of the real service."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import fsnotes
+from fsnotes.server.tools import TOOLS
+from tests.server.conftest import Vault
+from tests.server.wire import SERVER_KEY, Wire, accept, call, envelope, failed, request
+
+SERVER = {"name": "fsnotes", "title": "fsnotes", "version": fsnotes.__version__}
+NO_FORMS = envelope({})
+NOT_ALLOWED = (
+    "not_allowed: no such workspace or path for you, or the operation is not granted;"
+    " notes_workspaces lists what is"
+)
+
+
+@pytest.fixture
+def notes(shared_vault: Vault) -> Vault:
+    return shared_vault
+
+
+def structured(wire: Wire, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool that answers with structure; hold the result to its form and its schema."""
+    result = wire.result(tool, arguments)
+    document: dict[str, Any] = result["structuredContent"]
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    assert result == {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": document,
+        "isError": False,
+        "resultType": "complete",
+    }
+    assert len(text) < 40_000
+    schema = next(known.output_schema for known in TOOLS if known.name == tool)
+    assert schema is not None
+    Draft202012Validator(schema).validate(document)
+    return document
+
+
+def read(wire: Wire, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Read a note; return the header and the text."""
+    result = wire.result("notes_read", arguments)
+    header, text = (block["text"] for block in result["content"])
+    assert result == {
+        "content": [{"type": "text", "text": header}, {"type": "text", "text": text}],
+        "isError": False,
+        "resultType": "complete",
+    }
+    assert len(header) + len(text) < 40_000
+    return json.loads(header), text
+
+
+def failure(wire: Wire, tool: str, arguments: dict[str, Any], *, meta: Any = None) -> str:
+    """Call a tool that fails; return its one line."""
+    answer = wire.call(tool, arguments, meta=meta)
+    line: str = answer["result"]["content"][0]["text"]
+    assert answer == failed(answer["id"], line, SERVER)
+    assert len(line.splitlines()) == 1
+    return line
+
+
+def test_workspaces_shows_where_the_caller_may_work(vault: Vault) -> None:
+    vault.write("a.md", "a")
+    document = structured(vault.serve(), "notes_workspaces", {})
+    assert document == {
+        "workspaces": [
+            {
+                "uri": vault.uri,
+                "name": "Notes",
+                "folder": "",
+                "rights": ["read", "write", "delete"],
+                "policies": {
+                    "symlinks": "refuse",
+                    "hardlinks": "refuse",
+                    "mounts": "refuse",
+                    "maxNoteBytes": 1_048_576,
+                },
+                "jail": "none",
+                "noteCount": 1,
+                "noteCountComplete": True,
+                "index": "none",
+            }
+        ]
+    }
+
+
+def test_a_listing_says_what_there_is_and_what_was_skipped(notes: Vault) -> None:
+    notes.write("b.md", "---\ntitle: Bee\n---\n")
+    notes.write("Folder/c.md", "# C\n")
+    notes.write("picture.png", "")
+    os.symlink("b.md", notes.folder / "link.md")
+    document = structured(notes.wire, "notes_list", notes.args())
+    assert [(note["path"], note["title"], note["size"]) for note in document["notes"]] == [
+        ("b.md", "Bee", 19)
+    ]
+    assert document["folders"] == ["Folder"]
+    assert [item["path"] for item in document["skipped"]] == ["link.md"]
+    everything = structured(notes.wire, "notes_list", notes.args(recursive=True))
+    assert [note["path"] for note in everything["notes"]] == ["Folder/c.md", "b.md"]
+
+
+def test_a_file_whose_name_is_no_unicode_is_counted_and_breaks_nothing(notes: Vault) -> None:
+    notes.write("a.md", "a")
+    with open(os.fsencode(notes.folder) + b"/caf\xe9.md", "wb"):
+        pass
+    document = structured(notes.wire, "notes_list", notes.args())
+    assert [note["path"] for note in document["notes"]] == ["a.md"]
+    assert len(document["skipped"]) == 1
+
+
+def test_a_long_list_comes_in_pages_that_hold_everything_once(notes: Vault) -> None:
+    names = [f"{number:04}-{'x' * 100}.md" for number in range(450)]
+    for name in names:
+        notes.write(name, "")
+    found: list[str] = []
+    arguments = notes.args(limit=200)
+    while True:
+        page = structured(notes.wire, "notes_list", arguments)
+        found += [note["path"] for note in page["notes"]]
+        if "nextCursor" not in page:
+            break
+        arguments = notes.args(limit=200, cursor=page["nextCursor"])
+    assert found == names
+
+
+def test_a_note_is_read_exactly_as_it_is(notes: Vault) -> None:
+    text = "\ufeff# T\u00efle\r\nline\u2028two\rthree\n\n\U0001f600\x00\x1b end"
+    notes.write("a.md", text)
+    header, read_text = read(notes.wire, notes.args(path="a"))
+    assert read_text == text
+    assert (header["path"], header["startLine"]) == ("a.md", 1)
+    assert "next" not in header
+
+
+def test_a_long_note_is_read_in_parts_that_join_to_the_whole(notes: Vault) -> None:
+    text = "".join(f"{number} {'word ' * 40}\n" for number in range(900)) + "y" * 90_000
+    notes.write("long.md", text)
+    arguments, parts = notes.args(path="long.md"), []
+    for _ in range(20):
+        header, part = read(notes.wire, arguments)
+        parts.append(part)
+        if "next" not in header:
+            break
+        arguments = notes.args(path="long.md", **header["next"])
+    assert "".join(parts) == text
+
+
+def test_a_note_is_created_never_overwritten(notes: Vault) -> None:
+    document = structured(notes.wire, "notes_create", notes.args(path="new/a", content="# A\r\n"))
+    assert document == {"path": "new/a.md", "etag": document["etag"], "size": 5}
+    assert read(notes.wire, notes.args(path="new/a"))[0]["etag"] == document["etag"]
+    line = failure(notes.wire, "notes_create", notes.args(path="new/a.md", content="other"))
+    assert line == 'exists: "new/a.md" is taken and was not overwritten; choose another path'
+    assert notes.files() == {"new/a.md": "# A\r\n"}
+
+
+def test_a_deleted_note_is_in_the_trash_and_comes_back(notes: Vault) -> None:
+    notes.write("a.md", "# A\n")
+    state = notes.wire.result("notes_delete", notes.args(title="A"))["requestState"]
+    answer = {"requestState": state, "inputResponses": accept("a.md")}
+    deleted = notes.wire.result("notes_delete", notes.args(title="A"), **answer)["structuredContent"]
+    entry = {"trashId": deleted["trashId"], "path": "a.md", "size": 4}
+    (listed,) = structured(notes.wire, "notes_trash", notes.args())["entries"]
+    assert {key: listed[key] for key in entry} == entry
+    restored = structured(notes.wire, "notes_restore", notes.args(trashId=deleted["trashId"], newPath="b"))
+    assert restored == {"path": "b.md", "etag": restored["etag"]}
+    assert notes.files() == {"b.md": "# A\n"}
+    assert notes.wire.refusal("notes_delete", notes.args(title="A"), **answer)["code"] == -32602
+
+
+@pytest.mark.parametrize("suffix", ["", "/"])
+def test_a_slash_after_the_workspace_makes_no_difference(notes: Vault, suffix: str) -> None:
+    notes.write("a.md", "a")
+    arguments = {"workspaceUri": notes.uri + suffix, "path": "a"}
+    assert read(notes.wire, arguments)[1] == "a"
+
+
+@pytest.mark.parametrize(
+    "tool", [tool for tool in TOOLS if tool.name != "notes_workspaces"], ids=lambda t: t.name
+)
+def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault, tool: Any) -> None:
+    required = dict.fromkeys(tool.input_schema["required"], "x")
+    lines = {
+        failure(notes.wire, tool.name, {**required, "workspaceUri": uri})
+        for uri in (
+            "file:///nowhere",
+            notes.folder.parent.as_uri(),
+            notes.uri + "-evil",
+            notes.uri + "/%2e%2e",
+            "https://example.com/",
+            "x",
+        )
+    }
+    assert lines == {NOT_ALLOWED}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "start"),
+    [
+        ("notes_read", {"path": "nowhere"}, "not_found: "),
+        ("notes_read", {"path": "../x"}, "not_allowed: "),
+        ("notes_read", {"path": "/etc/passwd"}, "not_allowed: "),
+        ("notes_read", {"path": "link"}, "not_allowed: "),
+        ("notes_read", {"path": "fifo"}, "not_allowed: "),
+        ("notes_read", {"path": "binary"}, "not_text: "),
+        ("notes_create", {"path": "a/CON", "content": ""}, "invalid_argument: "),
+        ("notes_create", {"path": ".git/x", "content": ""}, "not_allowed: "),
+        ("notes_list", {"folder": "nowhere"}, "not_found: "),
+        ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
+        ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
+        ("notes_restore", {"trashId": "nothing"}, "not_found: "),
+        ("notes_delete", {"title": "nothing like it"}, "not_found: "),
+    ],
+)
+def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
+    notes: Vault, tool: str, arguments: dict[str, Any], start: str
+) -> None:
+    os.symlink("/etc/passwd", notes.folder / "link.md")
+    os.mkfifo(notes.folder / "fifo.md")
+    (notes.folder / "binary.md").write_bytes(b"\xff\xfe")
+    line = failure(notes.wire, tool, notes.args(**arguments))
+    assert line.startswith(start)
+    assert str(notes.folder.parent) not in line
+
+
+def test_what_needs_no_form_needs_no_capability(notes: Vault) -> None:
+    """Neither no note nor too many are asked about, so whatever the client can show."""
+    for number in range(26):
+        notes.write(f"{number}.md", "# Same\n")
+    for title, start in (("other", "not_found: "), ("Same", "too_many: ")):
+        assert failure(notes.wire, "notes_delete", notes.args(title=title), meta=NO_FORMS).startswith(start)
+
+
+def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
+    vault.write("a.md", "# A\n")
+    wire = vault.serve("--read-only")
+    listed = wire.ask(request(1, "tools/list"))["result"]["tools"]
+    assert [tool["name"] for tool in listed] == [
+        "notes_workspaces",
+        "notes_list",
+        "notes_read",
+        "notes_trash",
+    ]
+    assert read(wire, vault.args(path="a"))[1] == "# A\n"
+    for tool in ("notes_create", "notes_delete", "notes_restore"):
+        assert wire.ask(call(2, tool, vault.args()))["error"] == {"code": -32602, "message": "Unknown tool"}
+    assert vault.files() == {"a.md": "# A\n"}
+
+
+def test_the_tools_of_two_configurations_are_the_same_bytes(vault: Vault, shared_vault: Vault) -> None:
+    own = vault.serve()
+    lines = []
+    for wire in (own, shared_vault.wire):
+        wire.send(request(1, "tools/list"))
+        lines.append(wire.receive_raw())
+    assert lines[0] == lines[1]
+    assert SERVER_KEY.encode() in lines[0]
+
+
+def test_calls_that_run_at_once_are_each_answered(notes: Vault) -> None:
+    for number in range(40):
+        notes.write(f"{number}.md", str(number))
+    notes.wire.send(*[call(number, "notes_read", notes.args(path=f"{number}.md")) for number in range(40)])
+    answers = notes.wire.receive_all(40)
+    assert {id_: answer["result"]["content"][1]["text"] for id_, answer in answers.items()} == {
+        number: str(number) for number in range(40)
+    }
