@@ -1,0 +1,149 @@
+"""The grammar of the command line. What each command does is in the module that its parser names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from fsnotes import __version__
+from fsnotes.cli import keys, notes, server
+from fsnotes.cli.console import one_line
+from fsnotes.listings import MAX_LIMIT, SORTS
+
+_EPILOG: Final = (
+    "exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
+    " 7 not confirmed, 8 jail, 130 interrupted"
+)
+
+_SHARED: Final[dict[str, object]] = {
+    "config": None,
+    "state_dir": None,
+    "jail": None,
+    "jail_level": None,
+    "read_only": False,
+    "legacy": None,
+    "log_level": None,
+    "log_format": None,
+}
+"""What the shared options are where they are not given."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with one line. It repeats words from outside: a shell's `*` brings in any file's name."""
+        line = f"fsnotes: invalid_argument: {message}; {self.prog} --help shows what it takes"
+        self.exit(2, one_line(line) + "\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line. Shared options stand before or after the command."""
+    top = _Parser(
+        prog="fsnotes",
+        description="Serve and manage folders of markdown notes.",
+        epilog=_EPILOG,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
+    _share(top)
+    top.set_defaults(**_SHARED, folders=[])
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    serve = _command(commands, "serve", "serve folders to an MCP client over stdio", server.serve)
+    serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
+    serve.add_argument(
+        "--transport", choices=["stdio", "http"], default="stdio", help="only stdio in this version"
+    )
+
+    _command(commands, "demo", "play a sample workspace in a temporary folder", server.demo)
+
+    listing = _notes_command(commands, "list", "list notes", notes.list_notes)
+    listing.add_argument(
+        "folder", nargs="?", default="", help="a folder of the workspace (default: the whole)"
+    )
+    listing.add_argument("-r", "--recursive", action="store_true", help="with all folders below")
+    listing.add_argument(
+        "--glob", metavar="PATTERN", help="only notes that match, such as 'Projects/**' or '*.draft.md'"
+    )
+    listing.add_argument(
+        "--sort", choices=SORTS, default="path", help="path (default), newest or largest first"
+    )
+    _paged(listing)
+
+    read = _notes_command(commands, "read", "print a note", notes.read)
+    read.add_argument("path", help="the note's path in the workspace; .md may be left out")
+    read.add_argument(
+        "--section",
+        "--heading",
+        dest="heading",
+        metavar="HEADING",
+        help="only what stands under this heading",
+    )
+    read.add_argument("--start-line", type=int, metavar="N", help="from this line on")
+    read.add_argument("--end-line", type=int, metavar="N", help="up to this line")
+
+    create = _notes_command(commands, "create", "make a note from --content or standard input", notes.create)
+    create.add_argument("path", help="where in the workspace; .md is added, folders are made")
+    create.add_argument("--content", metavar="TEXT", help="the text (default: standard input)")
+
+    delete = _notes_command(commands, "delete", "ask, then move a note to the trash", notes.delete)
+    delete.add_argument("title", help="the note's title, a part of it, or its path")
+
+    trash = _notes_command(commands, "trash", "list what was deleted", notes.trash)
+    _paged(trash)
+
+    restore = _notes_command(commands, "restore", "put a deleted note back", notes.restore)
+    restore.add_argument("trash_id", metavar="TRASH-ID", help="as fsnotes trash shows it")
+    restore.add_argument("--to", dest="new_path", metavar="PATH", help="another place than where it was")
+
+    ring = commands.add_parser("keys", help="the keys that seal confirmations", allow_abbrev=False)
+    actions = ring.add_subparsers(required=True, metavar="ACTION")
+    _command(actions, "rotate", "seal with a fresh key from now on", keys.rotate)
+    _command(actions, "list", "list the keys by id and age", keys.show)
+    return top
+
+
+def _command(
+    commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+    )
+    made.set_defaults(run=run)
+    _share(made)
+    return made
+
+
+def _share(made: argparse.ArgumentParser) -> None:
+    # Suppressed: what is not given after the command must not undo what was given before it.
+    shared = made.add_argument_group("shared options", argument_default=argparse.SUPPRESS)
+    shared.add_argument(
+        "--config", metavar="FILE", help="default: $FSNOTES_CONFIG, then ~/.config/fsnotes/config.toml"
+    )
+    shared.add_argument(
+        "--state-dir", metavar="DIR", help="default: $FSNOTES_STATE_DIR, then ~/.local/state/fsnotes"
+    )
+    shared.add_argument(
+        "--jail", choices=["off", "best-effort", "require"], help="default: best-effort; require ends with 8"
+    )
+    shared.add_argument("--jail-level", choices=["contained", "full"], help="what require asks for")
+    shared.add_argument("--read-only", action="store_true", help="change nothing, whatever is granted")
+    shared.add_argument("--legacy", choices=["on", "off"], help="older protocol revisions (only off)")
+    shared.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="default: warning")
+    shared.add_argument("--log-format", choices=["text", "json"], help="default: text")
+
+
+def _notes_command(
+    commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
+) -> argparse.ArgumentParser:
+    made = _command(commands, name, summary, run)
+    made.add_argument(
+        "-w", "--workspace", metavar="NAME|DIR", help="default: the only one, or the one you are in"
+    )
+    made.add_argument("--json", action="store_true", help="the result as JSON")
+    return made
+
+
+def _paged(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--limit", type=int, metavar="N", help=f"one page of at most N (1 to {MAX_LIMIT})")
+    made.add_argument("--cursor", help="the page that this cursor of an earlier answer names")

@@ -1,0 +1,310 @@
+"""The tools, for people: the same service, shown as JSON, as columns on a terminal, or as lines with tabs."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Final, Protocol, TypeVar
+
+from fsnotes.cli import columns
+from fsnotes.cli.confirming import answer_form
+from fsnotes.cli.console import Console, shown, visible
+from fsnotes.cli.interrupts import uninterrupted
+from fsnotes.cli.session import Session, session
+from fsnotes.errors import (
+    AmbiguousNote,
+    ConfirmationUnavailable,
+    InvalidArgument,
+    NoteChanged,
+    NoteNotFound,
+    NoteTooLarge,
+    NotText,
+)
+from fsnotes.listings import MAX_LIMIT
+from fsnotes.outcomes import Asked, Deletion, NoteRead, NotesListed, TrashListed, timestamp
+
+NOT_CONFIRMED: Final = 7
+_DEFAULT_PAGE: Final = 100
+
+
+# -- list and trash --------------------------------------------------------------------------------
+
+
+class _HasCursor(Protocol):
+    @property
+    def cursor(self) -> str | None: ...
+
+
+_Page = TypeVar("_Page", bound=_HasCursor)
+
+
+def _is_one_page(options: argparse.Namespace) -> bool:
+    return options.limit is not None or options.cursor is not None
+
+
+def _pages(options: argparse.Namespace, get: Callable[[str | None, int], _Page]) -> Iterator[_Page]:
+    """Give one page where a limit or a cursor is asked for, else all pages."""
+    one, cursor = _is_one_page(options), options.cursor
+    limit = options.limit if options.limit is not None else _DEFAULT_PAGE if one else MAX_LIMIT
+    while True:
+        page = get(cursor, limit)
+        yield page
+        cursor = page.cursor
+        if one or cursor is None:
+            return
+
+
+def _show_document(options: argparse.Namespace, console: Console, pages: Iterator[Any]) -> None:
+    """Show the pages as one document; the cursor is part of it where one page was asked for."""
+    whole: dict[str, Any] = {}
+    for page in pages:
+        for key, value in page.document().items():
+            if isinstance(value, list):
+                whole.setdefault(key, []).extend(value)
+            elif _is_one_page(options):
+                whole[key] = value
+    if "skipped" in whole:
+        whole["skipped"] = _added_up(whole["skipped"])
+    console.show_json(whole)
+
+
+def _added_up(skipped: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what was skipped on all pages: paths as they came, then one count for each reason."""
+    counts: dict[str, int] = {}
+    for item in skipped:
+        if "count" in item:
+            counts[item["reason"]] = counts.get(item["reason"], 0) + item["count"]
+    paths = [item for item in skipped if "count" not in item]
+    return paths + [{"count": count, "reason": reason} for reason, count in counts.items()]
+
+
+def list_notes(options: argparse.Namespace, console: Console) -> int:
+    """List notes: one page where one is asked for, else all of them."""
+    with session(options, console) as here:
+
+        def get(cursor: str | None, limit: int) -> NotesListed:
+            return here.service.list(
+                here.call,
+                here.uri,
+                folder=options.folder,
+                recursive=options.recursive,
+                glob=options.glob,
+                sort=options.sort,
+                limit=limit,
+                cursor=cursor,
+            )
+
+        pages = _pages(options, get)
+        if options.json:
+            _show_document(options, console, pages)
+        else:
+            _say_notes(console, pages)
+    return 0
+
+
+def _say_notes(console: Console, pages: Iterator[NotesListed]) -> None:
+    skipped: list[dict[str, Any]] = []
+    cursor, found = None, False
+    for page in pages:
+        for folder in page.folders:
+            indent = " " * (columns.SIZE_WIDTH + columns.MOMENT_WIDTH + 4) if console.is_terminal else ""
+            console.say(f"{indent}{shown(folder)}/")
+        for note in page.notes:
+            path, title = shown(note.path), shown(note.title)
+            if console.is_terminal:
+                when = columns.moment(note.mtime_ns / 1e9)
+                told = f"  ({title})" if columns.differs(note.title, note.path) else ""
+                console.say(f"{_measures(note.size, when)}  {path}{told}")
+            else:
+                console.say(f"{path}\t{title}\t{note.size}\t{timestamp(note.mtime_ns)}")
+        skipped += page.document()["skipped"]
+        cursor = page.cursor
+        found = found or bool(page.notes or page.folders)
+    for item in _added_up(skipped):
+        what = shown(item["path"]) if "path" in item else f"{item['count']} more"
+        console.complain(f"skipped {what}: {item['reason'].replace('_', ' ')}")
+    _say_rest(console, cursor, found=found, nothing="no notes here")
+
+
+def _measures(size: int, when: str) -> str:
+    return f"{columns.size(size):>{columns.SIZE_WIDTH}}  {when:<{columns.MOMENT_WIDTH}}"
+
+
+def _say_rest(console: Console, cursor: str | None, *, found: bool, nothing: str) -> None:
+    if cursor is not None:
+        console.complain(f"there is more: --cursor {cursor}")
+    elif not found and console.is_terminal:
+        console.complain(nothing)
+
+
+def trash(options: argparse.Namespace, console: Console) -> int:
+    """List what was deleted, newest first."""
+    with session(options, console) as here:
+
+        def get(cursor: str | None, limit: int) -> TrashListed:
+            return here.service.trash(here.call, here.uri, limit=limit, cursor=cursor)
+
+        pages = _pages(options, get)
+        if options.json:
+            _show_document(options, console, pages)
+        else:
+            _say_trash(console, pages)
+    return 0
+
+
+def _say_trash(console: Console, pages: Iterator[TrashListed]) -> None:
+    cursor, found = None, False
+    for page in pages:
+        for entry in page.entries:
+            path = shown(entry.path)
+            if console.is_terminal:
+                when = columns.moment(datetime.fromisoformat(entry.deleted_at).timestamp())
+                console.say(f"{entry.trash_id}  {_measures(entry.size, when)}  {path}")
+            else:
+                console.say(f"{entry.trash_id}\t{path}\t{entry.size}\t{entry.deleted_at}")
+        cursor = page.cursor
+        found = found or bool(page.entries)
+    _say_rest(console, cursor, found=found, nothing="the trash is empty")
+
+
+# -- read and create -------------------------------------------------------------------------------
+
+
+def read(options: argparse.Namespace, console: Console) -> int:
+    """Print a note: all of it, however many answers that takes."""
+    with session(options, console) as here:
+        parts = list(_parts(options, here))
+    text = "".join(part.text for part in parts)
+    if options.json:
+        header = {**parts[-1].header(), "startLine": parts[0].reply.first_line}
+        console.show_json({**header, "text": text})
+    else:
+        console.show_text(text)
+    return 0
+
+
+def _parts(options: argparse.Namespace, here: Session) -> Iterator[NoteRead]:
+    """Give the parts that are the note, or the section or range of lines that is asked for.
+
+    Raises NoteChanged rather than giving parts of two texts.
+    """
+
+    def part(start: int | None, column: int | None) -> NoteRead:
+        return here.service.read(
+            here.call,
+            here.uri,
+            options.path,
+            heading=options.heading,
+            start_line=start,
+            end_line=options.end_line,
+            start_column=column,
+        )
+
+    found = part(options.start_line, None)
+    yield found
+    while found.reply.next_line is not None:
+        path, etag = found.reply.path, found.reply.etag
+        try:
+            found = part(found.reply.next_line, found.reply.next_column)
+        except (AmbiguousNote, InvalidArgument, NoteNotFound, NotText) as error:
+            raise NoteChanged(path) from error  # the rest was there a moment ago
+        if found.reply.etag != etag:
+            raise NoteChanged(path)
+        yield found
+
+
+def create(options: argparse.Namespace, console: Console) -> int:
+    """Make a note from `--content` or from standard input."""
+    with session(options, console) as here:
+        content = options.content
+        if content is None:
+            content = _typed_or_piped(options.path, console, limit=here.workspace.policy.max_file_bytes)
+        with uninterrupted():
+            made = here.service.create(here.call, here.uri, options.path, content)
+    if options.json:
+        console.show_json(made.document())
+    else:
+        console.say(f"created {shown(made.reply.path)}")
+    return 0
+
+
+def _typed_or_piped(path: str, console: Console, *, limit: int) -> str:
+    if sys.stdin is None:
+        raise InvalidArgument("content", "standard input is closed, and there is no --content")
+    if sys.stdin.isatty():
+        console.complain("type the note; Ctrl-D on a line of its own ends it")
+    data = sys.stdin.buffer.read(limit + 1)
+    if len(data) > limit:
+        raise NoteTooLarge(path, limit=limit)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidArgument("content", "standard input is not UTF-8 text") from None
+
+
+# -- delete and restore ----------------------------------------------------------------------------
+
+
+def delete(options: argparse.Namespace, console: Console) -> int:
+    """Ask on the terminal, then move the note to the trash. There is no way to skip the question."""
+    with session(options, console) as here:
+        arguments = {"workspaceUri": here.uri, "title": options.title}
+        outcome = here.service.delete(here.call, here.uri, options.title, arguments=arguments)
+        why = ""
+        if isinstance(outcome, Asked):
+            outcome = _answered(options, console, here, outcome, arguments)
+        elif outcome.outcome == "declined":
+            memory = here.settings.decline_memory_seconds
+            why = f" less than {memory:g} seconds ago, so you are not asked again"
+        _say_deletion(outcome, options, console, why=why)
+        here.service.answered(outcome)
+    return 0 if outcome.outcome == "deleted" else NOT_CONFIRMED
+
+
+def _answered(
+    options: argparse.Namespace, console: Console, here: Session, asked: Asked, arguments: dict[str, str]
+) -> Deletion:
+    if not console.can_ask():
+        raise ConfirmationUnavailable
+    try:
+        answer = answer_form(asked.form, console)
+    except KeyboardInterrupt:
+        console.complain("interrupted; nothing was deleted")
+        raise
+    with uninterrupted():
+        outcome = here.service.delete(
+            here.call,
+            here.uri,
+            options.title,
+            arguments=arguments,
+            state=asked.state,
+            answers={"delete_choice": answer},
+        )
+    if isinstance(outcome, Asked):  # an answer was given, so this cannot be; and then nothing was done
+        raise ConfirmationUnavailable
+    return outcome
+
+
+def _say_deletion(outcome: Deletion, options: argparse.Namespace, console: Console, *, why: str) -> None:
+    if options.json:
+        console.show_json(outcome.document())
+    if outcome.path is None or outcome.trash_id is None:
+        console.complain(f"{outcome.outcome}{why}; nothing was deleted")
+    elif not options.json:
+        here = [] if options.workspace is None else ["-w", options.workspace]
+        undo = shlex.join(["fsnotes", "restore", *here, outcome.trash_id])
+        console.say(f"moved {shown(outcome.path)} to the trash; undo with: {visible(undo)}")
+
+
+def restore(options: argparse.Namespace, console: Console) -> int:
+    """Put a deleted note back."""
+    with session(options, console) as here, uninterrupted():
+        back = here.service.restore(here.call, here.uri, options.trash_id, new_path=options.new_path)
+    if options.json:
+        console.show_json(back.document())
+    else:
+        console.say(f"restored {shown(back.reply.path)}")
+    return 0

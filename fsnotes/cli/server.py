@@ -1,0 +1,49 @@
+"""`serve` and `demo`: the commands that speak the protocol, which is loaded only when they run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from types import FrameType
+
+from fsnotes import wiring
+from fsnotes.cli.console import Console
+from fsnotes.cli.logs import start_logging
+from fsnotes.cli.session import settings_for
+from fsnotes.errors import ConfigurationError
+
+
+def serve(options: argparse.Namespace, console: Console) -> int:
+    """Serve until end of input or a signal."""
+    # The server answers signals once it runs; a client may change its mind before.
+    signal.signal(signal.SIGTERM, _leave)
+    if options.transport != "stdio":
+        raise ConfigurationError(
+            f"--transport {options.transport}: this version serves stdio only; leave it out"
+        )
+    settings = settings_for(options)
+    start_logging(settings.log_level, settings.log_format)
+    if not settings.workspaces:
+        raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
+    product = wiring.build(settings)
+    for notice in product.notices:
+        console.complain(notice)
+    from fsnotes.server import ServerSettings, serve_stdio
+
+    product.keep_tidy()
+    return serve_stdio(
+        product, ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
+    )
+
+
+def _leave(signum: int, frame: FrameType | None) -> None:
+    # Nothing is served yet, and what is being made of the state folder survives a kill.
+    os._exit(0)
+
+
+def demo(options: argparse.Namespace, console: Console) -> int:
+    """Play the sample workspace."""
+    from fsnotes.cli.demo import play
+
+    return play(console)
