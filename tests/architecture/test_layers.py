@@ -1,0 +1,459 @@
+"""Who may import whom: the table of the house, and the walk over every module that holds it.
+
+Rooms are listed from the lowest to the highest; a room may use what its row names and nothing else. An entry
+is a room, or one module of a room. A change of the table is a decision: it gets a commit and a record of its
+own.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the modules of one room may import beside the standard library and their own room."""
+
+    below: tuple[str, ...] = ()  # of our own: rooms, or single modules of rooms
+    packages: tuple[str, ...] = ()  # of others
+    may_wait: bool = False  # async code
+
+
+ERRORS, LEXICAL = "fsnotes.errors", ("sandbox.errors", "sandbox.names", "sandbox.uris")
+
+ROOMS: dict[str, Room] = {
+    "sandbox": Room(packages=("psutil", "pathvalidate")),
+    "fsnotes": Room(),
+    "fsnotes.version": Room(("fsnotes",)),
+    "fsnotes.errors": Room(),
+    "fsnotes.pages": Room((ERRORS,)),
+    "fsnotes.notes": Room((ERRORS, "sandbox"), ("ruamel.yaml",)),
+    "fsnotes.access": Room((ERRORS, *LEXICAL)),
+    "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
+    "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
+    "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
+    "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
+    "fsnotes.state": Room((ERRORS, *LEXICAL)),
+    "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
+    "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes")),
+    "fsnotes.failures": Room((ERRORS, *LEXICAL)),
+    "fsnotes.listings": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
+    "fsnotes.service": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.audit",
+            "fsnotes.calls",
+            "fsnotes.confirm",
+            ERRORS,
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
+    "fsnotes.wiring": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.audit",
+            "fsnotes.calls",
+            "fsnotes.config",
+            "fsnotes.confirm",
+            ERRORS,
+            "fsnotes.notes",
+            "fsnotes.runners",
+            "fsnotes.service",
+            "fsnotes.state",
+            "sandbox",
+        )
+    ),
+    "fsnotes.server": Room(
+        (
+            "fsnotes",
+            "fsnotes.access",
+            "fsnotes.calls",
+            "fsnotes.config",
+            ERRORS,
+            "fsnotes.failures",
+            "fsnotes.listings",
+            "fsnotes.outcomes",
+            "fsnotes.service",
+            "fsnotes.version",
+            "fsnotes.wiring",
+            *LEXICAL,
+        ),
+        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic"),
+        may_wait=True,
+    ),
+    "fsnotes.cli": Room(
+        (
+            "fsnotes",
+            "fsnotes.access",
+            "fsnotes.calls",
+            "fsnotes.config",
+            "fsnotes.confirm",
+            ERRORS,
+            "fsnotes.failures",
+            "fsnotes.listings",
+            "fsnotes.outcomes",
+            "fsnotes.server",
+            "fsnotes.service",
+            "fsnotes.state",
+            "fsnotes.version",
+            "fsnotes.wiring",
+            *LEXICAL,
+        )
+    ),
+    "fsnotes.__main__": Room(("fsnotes.cli",)),
+}
+
+# Imports inside functions. (importing module or room, what it imports): why it may.
+LAZY: dict[tuple[str, str], str] = {
+    ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
+    ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",
+    ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
+    ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
+    ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
+    ("fsnotes.server.stdio", "fsnotes.server.kernel"): "discover and tools/list are answered before the SDK is loaded",
+    ("fsnotes.cli", "fsnotes.server"): "only `serve` may load the protocol: half a second and 60 MB",
+}
+
+# Names that only some modules may take from the module that has them.
+NAMES: dict[tuple[str, str], frozenset[str]] = {
+    ("fsnotes.runners", "fsnotes.access"): frozenset({"Grant"}),
+    ("fsnotes.server", "fsnotes.access"): frozenset({"Principal"}),
+    ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
+    ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
+    ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
+    ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
+}
+
+# Standard library modules that only some may use, and those some may not.
+ONLY: dict[str, tuple[str, ...]] = {
+    "ctypes": ("sandbox._linux",),
+    "asyncio": ("fsnotes.server",),
+    "sqlite3": ("fsnotes.notes", "fsnotes.confirm"),
+    "socket": ("sandbox.jail", "fsnotes.server"),
+    "http": ("fsnotes.server",),
+    "subprocess": ("sandbox.jail", "fsnotes.cli"),
+    "multiprocessing": (),
+    "pickle": (),
+    "marshal": (),
+    "shelve": (),
+}
+
+
+def room_of(module: str) -> str | None:
+    """The room of a module of ours; None for other packages', and for a module that no row names."""
+    parts = module.split(".")
+    if parts[0] == "sandbox":
+        return "sandbox"
+    for size in range(len(parts), 0, -1):
+        name = ".".join(parts[:size])
+        if name in ROOMS and (name != "fsnotes" or size == len(parts)):
+            return name
+    return None
+
+
+def within(module: str, place: str) -> bool:
+    return module == place or module.startswith(place + ".")
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the product by its dotted name."""
+    found = {}
+    for package in ("sandbox", "fsnotes"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@dataclass(frozen=True)
+class Import:
+    target: str
+    names: tuple[str, ...]
+    line: int
+    lazy: bool
+
+
+def imports(tree: ast.Module, known: frozenset[str]) -> list[Import]:
+    """Every import of a module, however deep; `from package import module` counts as the module."""
+    found: list[Import] = []
+
+    def walk(node: ast.AST, *, lazy: bool) -> None:
+        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                found.extend(Import(alias.name, (), child.lineno, inside) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                module = "." * child.level + (child.module or "")
+                plain = []
+                for alias in child.names:
+                    if f"{module}.{alias.name}" in known:
+                        found.append(Import(f"{module}.{alias.name}", (), child.lineno, inside))
+                    else:
+                        plain.append(alias.name)
+                if plain:
+                    found.append(Import(module, tuple(plain), child.lineno, inside))
+            walk(child, lazy=inside)
+
+    walk(tree, lazy=False)
+    return found
+
+
+def faults(module: str, source: str, known: frozenset[str] = frozenset()) -> list[str]:
+    """What a module imports though the table does not allow it, one line each."""
+    room = room_of(module)
+    if room is None:
+        return [f"{module} belongs to no room of the table"]
+    tree = ast.parse(source)
+    found = []
+    for item in imports(tree, known):
+        found += [f"{module}:{item.line} {fault}" for fault in _judge(module, ROOMS[room], item)]
+    if not ROOMS[room].may_wait:
+        found += [
+            f"{module}:{node.lineno} async code"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await)
+        ]
+    if module not in {"fsnotes.wiring", "fsnotes.runners"}:
+        found += [
+            f"{module} names InlineRunner"
+            for node in ast.walk(tree)
+            if "InlineRunner"
+            in (
+                getattr(node, "id", ""),
+                getattr(node, "attr", ""),
+                getattr(node, "name", ""),
+            )  # alias, attribute
+        ]
+    return found
+
+
+def _judge(module: str, room: Room, item: Import) -> list[str]:
+    target, found = item.target, []
+    if target.startswith("."):
+        return [f"relative import {target}"]
+    if "*" in item.names:
+        found.append(f"star import of {target}")
+    if item.lazy and not any(within(module, who) and within(target, what) for who, what in LAZY):
+        found.append(f"lazy import of {target}")
+    top = target.split(".")[0]
+    if top in {"sandbox", "fsnotes"}:
+        if room_of(target) is None:
+            found.append(f"{target} belongs to no room of the table")
+        elif room_of(target) != room_of(module) and not any(
+            target == entry if entry == "fsnotes" else within(target, entry) for entry in room.below
+        ):
+            found.append(f"imports {target}")
+        for (who, what), names in NAMES.items():
+            if within(module, who) and within(target, what) and not names.issuperset(item.names or ("*",)):
+                found.append(f"takes {', '.join(item.names) or 'all'} from {target}")
+    elif top in sys.stdlib_module_names:
+        if top in ONLY and not any(within(module, place) for place in ONLY[top]):
+            found.append(f"imports {top}")
+    elif not any(within(target, package) for package in room.packages):
+        found.append(f"imports {target}")
+    return found
+
+
+def test_every_module_imports_only_what_the_table_allows() -> None:
+    found = modules()
+    known = frozenset(found)
+    assert found.keys() >= {"sandbox.errors", "fsnotes.errors"}
+    broken = [
+        fault
+        for module, path in found.items()
+        for fault in faults(module, path.read_text(encoding="utf-8"), known)
+    ]
+    assert broken == []
+
+
+def test_table_points_down_only() -> None:
+    """Each row names only rows above it in the table, so no cycle is possible between rooms."""
+    seen: list[str] = []
+    for name, room in ROOMS.items():
+        assert [entry for entry in room.below if room_of(entry) not in seen] == []
+        seen.append(name)
+
+
+def test_siblings_do_not_know_each_other() -> None:
+    rows = {name: set(ROOMS[name].below) for name in ("fsnotes.access", "fsnotes.confirm", "fsnotes.runners")}
+    assert rows["fsnotes.access"] == {ERRORS, *LEXICAL}
+    assert rows["fsnotes.confirm"] == {ERRORS}
+    assert rows["fsnotes.runners"] == {"fsnotes.access", ERRORS, "fsnotes.notes", "sandbox"}
+
+
+def test_only_the_server_may_load_the_protocol_or_wait() -> None:
+    assert [name for name, room in ROOMS.items() if room.may_wait] == ["fsnotes.server"]
+    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema"}
+    assert [name for name, room in ROOMS.items() if foreign & set(room.packages)] == ["fsnotes.server"]
+
+
+@pytest.mark.parametrize("entry", LAZY, ids=" imports ".join)
+def test_every_lazy_import_that_is_allowed_exists(entry: tuple[str, str]) -> None:
+    who, what = entry
+    found = modules()
+    absent = _absent(who, found)
+    if absent:
+        pytest.skip(f"{absent} is not there yet")
+    paths = [path for module, path in found.items() if within(module, who)]
+    lazy = {
+        item.target
+        for path in paths
+        for item in imports(ast.parse(path.read_text(encoding="utf-8")), frozenset(found))
+        if item.lazy
+    }
+    assert [target for target in lazy if within(target, what)] != []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("sandbox.root", "import fsnotes"),
+        ("sandbox.root", "from fsnotes.errors import Busy"),
+        ("sandbox.root", "import cryptography"),
+        ("sandbox.root", "import ctypes"),
+        ("sandbox.root", "from ctypes import util"),
+        ("sandbox.root", "from sandbox.names import *"),
+        ("sandbox.root", "from . import names"),
+        ("sandbox.root", "def f():\n    import psutil"),
+        ("sandbox.root", "async def f(): ..."),
+        ("fsnotes.errors", "from fsnotes import calls"),
+        ("fsnotes.errors", "import sandbox.names"),
+        ("fsnotes.notes.handlers", "from fsnotes.access import Grant"),
+        ("fsnotes.notes.handlers", "from fsnotes import access"),
+        ("fsnotes.notes.handlers", "import mcp.types"),
+        ("fsnotes.notes.handlers", "import socket"),
+        ("fsnotes.notes.handlers", "import ruamel.base"),
+        (
+            "fsnotes.notes.handlers",
+            "if True:\n    try:\n        import anyio\n    except ImportError:\n        pass",
+        ),
+        ("fsnotes.access.grants", "from fsnotes.confirm import Form"),
+        ("fsnotes.access.grants", "from sandbox.root import Root"),
+        ("fsnotes.confirm.flow", "from fsnotes.access import Grant"),
+        ("fsnotes.confirm.flow", "from sandbox.names import display"),
+        ("fsnotes.confirm.flow", "import fsnotes.notes.commands"),
+        ("fsnotes.runners", "from fsnotes.access import Access"),
+        ("fsnotes.runners", "import fsnotes.access"),
+        ("fsnotes.runners", "from fsnotes.confirm import Form"),
+        ("fsnotes.service", "from fsnotes.runners import InlineRunner"),
+        ("fsnotes.service", "import fsnotes.runners\nfsnotes.runners.InlineRunner()"),
+        ("fsnotes.service", "from fsnotes.wiring import build"),
+        ("fsnotes.service", "import anyio"),
+        ("fsnotes.service", "import asyncio"),
+        ("fsnotes.wiring", "from fsnotes.server import stdio"),
+        ("fsnotes.server.kernel", "from fsnotes.cli import main"),
+        ("fsnotes.server.kernel", "from fsnotes.notes.handlers import handle"),
+        ("fsnotes.server.kernel", "from fsnotes.access import Access"),
+        ("fsnotes.server.kernel", "import pickle"),
+        ("fsnotes.cli.serve", "import mcp"),
+        ("fsnotes.cli.serve", "def f():\n    from fsnotes import wiring"),
+        ("fsnotes.misc", "import os"),
+        ("fsnotes.errors", "import fsnotes.misc"),
+    ],
+)
+def test_checker_sees_what_is_forbidden(module: str, source: str) -> None:
+    known = frozenset(
+        {"fsnotes.calls", "fsnotes.access", "fsnotes.wiring", "fsnotes.server.stdio", "sandbox.names"}
+    )
+    assert faults(module, source, known) != []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("sandbox.root", "import os, psutil\nfrom sandbox import _linux\nfrom sandbox.names import RelPath"),
+        ("sandbox._linux", "import ctypes"),
+        ("sandbox.names", "def f():\n    from pathvalidate import FileNameValidator"),
+        (
+            "fsnotes.notes.handlers",
+            "from fsnotes import errors\nimport sqlite3\nfrom sandbox.root import Root",
+        ),
+        ("fsnotes.notes.frontmatter", "def f():\n    from ruamel.yaml import YAML"),
+        (
+            "fsnotes.confirm.ledger",
+            "import sqlite3\nfrom fsnotes.errors import Busy\nimport cryptography.hazmat",
+        ),
+        ("fsnotes.runners", "from fsnotes.access import Grant\nclass InlineRunner: ..."),
+        ("fsnotes.wiring", "from fsnotes.runners import InlineRunner"),
+        (
+            "fsnotes.server.stdio",
+            "import asyncio, anyio\nfrom mcp.types import Tool\nasync def f(): await f()",
+        ),
+        ("fsnotes.cli.serve", "def f():\n    from fsnotes.server import serve_stdio"),
+        ("fsnotes.__main__", "from fsnotes.cli import main"),
+    ],
+)
+def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) -> None:
+    assert faults(module, source, frozenset({"fsnotes.errors", "sandbox._linux"})) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "kept_out"),
+    [
+        ("sandbox", ("fsnotes", "mcp", "pydantic", "anyio", "asyncio", "cryptography", "ruamel")),
+        (
+            "fsnotes.notes.handlers",
+            ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "cryptography", "socket"),
+        ),
+        ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
+        ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
+        ("fsnotes.cli", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
+    ],
+)
+def test_loading_a_room_does_not_load_what_is_kept_out_of_it(module: str, kept_out: tuple[str, ...]) -> None:
+    """The walk above sees what is written; this sees what happens, through every package in between."""
+    absent = _absent(module, modules())
+    if absent:
+        pytest.skip(f"{absent} is not there yet")
+    code = (
+        f"import sys, {module}\n"
+        f"kept_out = {kept_out!r}\n"
+        "print(*sorted(name for name in sys.modules for place in kept_out"
+        " if name == place or name.startswith(place + '.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, [], "")
+
+
+def _absent(module: str, found: dict[str, Path]) -> str | None:
+    """The first module of ours that loading *module* would need and that does not exist."""
+    waiting, seen = [module], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name not in found:
+            return name
+        tree = ast.parse(found[name].read_text(encoding="utf-8"))
+        waiting += [
+            item.target
+            for item in imports(tree, frozenset(found))
+            if item.target.split(".")[0] in {"sandbox", "fsnotes"} and not item.lazy
+        ]
+    return None
