@@ -23,7 +23,7 @@ LOCK_SECONDS: Final = 2.0
 """How long a line waits for another process that is writing one."""
 
 _SPARE: Final = 256
-"""Room in a `begun` line for what is only known afterwards: two etags, an outcome."""
+"""Room in a `begun` line for what is only known afterwards, beside the path: two etags, an outcome."""
 
 _MAX_FIELD: Final = 4200
 """Longest text of one field, in characters: a path is at most 4,095 bytes."""
@@ -56,7 +56,9 @@ class AuditLog:
     def reserve(self, event: Event) -> Reservation:
         """Write the `begun` line of a change. Raises Unavailable when there is no room: nothing may be changed."""
         line = self._encode(event)
-        spare = _SPARE + 2 * len((event.path or "").encode("utf-8", "replace"))
+        # Where the path is known already, only its spelling can change: a suffix, another Unicode form.
+        known = (event.path or "")[:_MAX_FIELD].encode("utf-8", "replace")
+        spare = _SPARE + (2 * len(known) or _MAX_FIELD)
         slot = line[:-1] + b" " * spare + b"\n"
         try:
             with self._appending() as (descriptor, end):

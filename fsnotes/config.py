@@ -252,6 +252,7 @@ class _File:
             if names.count(name) > 1:
                 raise ConfigurationError(f"[[workspace]] name {name!r} is used twice")
         rules = tuple(self._rule(table, names) for table in self._grants)
+        _check_links(workspaces, rules)
         return replace(settings, workspaces=workspaces, rules=rules)
 
     def _workspace(self, table: _Table) -> WorkspaceSettings:
@@ -312,6 +313,16 @@ def canonical(path: str) -> str:
             f"folder {display(path)}: its path is not UTF-8, so no URI can name it"
         ) from error
     return real
+
+
+def _check_links(workspaces: Iterable[WorkspaceSettings], rules: Iterable[Rule]) -> None:
+    """Refuse to follow links where a grant covers one folder: they could lead to another one."""
+    following = {workspace.name for workspace in workspaces if workspace.policy.links is Links.WITHIN}
+    for rule in rules:
+        if rule.folder != ROOT and rule.workspace in following:
+            raise ConfigurationError(
+                f'[[workspace]] {rule.workspace!r}: symlinks = "within" and a grant of one folder exclude each other'
+            )
 
 
 def _add_folders(settings: Settings, folders: Iterable[str], *, principal: Principal) -> Settings:

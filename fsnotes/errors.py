@@ -31,6 +31,13 @@ class NotAllowed(FsnotesError):
     """The principal may not do this here, or there is no such workspace: one answer for both."""
 
 
+class PathRefused(NotAllowed):
+    """The path is none that is served: it leads out, is hidden or ignored, not granted, or no plain file.
+
+    One answer for all of these, whether anything stands there or not. The message is for the log.
+    """
+
+
 class NoteNotFound(FsnotesError):
     """There is no such note, folder, heading or trash entry."""
 

@@ -86,8 +86,15 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         "not_allowed",
         3,
         lambda _: (
-            "no such workspace or path for you, or the operation is not granted;"
-            " notes_workspaces lists what is"
+            "no such workspace for you, or the operation is not granted in it; notes_workspaces lists what is"
+        ),
+    ),
+    errors.PathRefused: (
+        "not_allowed",
+        3,
+        lambda _: (
+            "this path is not served: it leads out of your folders, is hidden or ignored, or is a link or"
+            " another object that the workspace refuses; notes_list shows what is"
         ),
     ),
     errors.DeceptiveName: (

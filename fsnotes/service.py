@@ -374,4 +374,6 @@ class _Story:
 
 def _outcome(error: BaseException) -> str:
     """Return the class of *error* in the log's words: NoteExists is `note_exists`."""
+    if isinstance(error, NotAllowed):
+        return "not_allowed"
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()

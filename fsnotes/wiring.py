@@ -20,7 +20,7 @@ from fsnotes.audit import AuditLog, Event
 from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
-from fsnotes.errors import ConfigurationError, FsnotesError, JailRequired
+from fsnotes.errors import ConfigurationError, FsnotesError, JailRequired, Unavailable
 from fsnotes.runners import InlineRunner, Runner
 from fsnotes.service import Service
 from fsnotes.state import StateFolder
@@ -110,6 +110,8 @@ def build(
     Raises ConfigurationError for a folder that cannot be served, JailRequired when a jail is required.
     """
     notices = _judge_jail(settings)
+    secrets = (os.environ if environ is None else environ).get("FSNOTES_STATE_KEYS")
+    given = KeyRing.from_text(secrets) if secrets else None
     state = StateFolder.open(settings.state_dir)
     workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
     roots = {}
@@ -126,11 +128,10 @@ def build(
         raise
     runner = InlineRunner(roots)
     audit = AuditLog(state.audit, clock=clock)
-    secrets = (os.environ if environ is None else environ).get("FSNOTES_STATE_KEYS")
     service = Service(
         Access(workspaces, settings.rules),
         runner,
-        _once(lambda: _confirmations(settings, state, secrets, observe)),
+        _once(lambda: _confirmations(settings, state, given, observe)),
         audit,
         policies={workspace.name: _policies(workspace) for workspace in settings.workspaces},
         clock=clock,
@@ -173,14 +174,17 @@ def _open(
 
 
 def _confirmations(
-    settings: Settings, state: StateFolder, secrets: str | None, observe: Observer
+    settings: Settings, state: StateFolder, given: KeyRing | None, observe: Observer
 ) -> Confirmations:
-    ring = KeyRing.from_text(secrets) if secrets else KeyRing.open(state.keys)
+    try:
+        ring = given if given is not None else KeyRing.open(state.keys)
+        ledger = Ledger.open(state.ledger, observe=observe)
+    except ConfigurationError as error:
+        # Found out within a call, so what it says of the host is for the operator alone.
+        _log.error("confirmations cannot be made: %s", error)
+        raise Unavailable("the keys or the ledger of confirmations cannot be used") from error
     return Confirmations(
-        ring,
-        Ledger.open(state.ledger, observe=observe),
-        ttl=settings.confirm_ttl_seconds,
-        decline_memory=settings.decline_memory_seconds,
+        ring, ledger, ttl=settings.confirm_ttl_seconds, decline_memory=settings.decline_memory_seconds
     )
 
 

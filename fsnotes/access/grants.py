@@ -85,7 +85,13 @@ class Grant:
     __slots__ = ("folders", "principal", "right", "workspace")
 
     def __init__(
-        self, principal: Principal, workspace: Workspace, right: Right, folders: tuple[RelPath, ...], *, mint: object
+        self,
+        principal: Principal,
+        workspace: Workspace,
+        right: Right,
+        folders: tuple[RelPath, ...],
+        *,
+        mint: object,
     ) -> None:
         if mint is not _MINT:
             raise TypeError("only Access.authorize makes a Grant")
@@ -145,7 +151,9 @@ class Access:
             listed: list[Held] = []
             for folder in sorted({folder for folders in by_right.values() for folder in folders}):
                 rights = frozenset(
-                    right for right, folders in by_right.items() if any(folder.starts_with(outer) for outer in folders)
+                    right
+                    for right, folders in by_right.items()
+                    if any(folder.starts_with(outer) for outer in folders)
                 )
                 if not any(folder.starts_with(held.folder) and held.rights == rights for held in listed):
                     listed.append(Held(workspace, folder, rights))

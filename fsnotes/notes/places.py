@@ -5,7 +5,7 @@ Everything that can be refused by the words alone is refused before anything is 
 
 from __future__ import annotations
 
-from fsnotes.errors import AmbiguousNote, NotAllowed, NoteExists, NoteNotFound
+from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused
 from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder
@@ -17,7 +17,7 @@ from sandbox.spelling import find
 def check_admitted(scope: Scope, path: RelPath) -> None:
     """Refuse a path that the scope does not cover, that is hidden, or that is ignored: existing or not."""
     if not scope.admits(path):
-        raise NotAllowed("outside the scope, hidden or ignored")
+        raise PathRefused("outside the scope, hidden or ignored")
 
 
 def asked_paths(scope: Scope, text: str) -> tuple[RelPath, ...]:
@@ -26,7 +26,7 @@ def asked_paths(scope: Scope, text: str) -> tuple[RelPath, ...]:
     paths = readings(RelPath.parse(text))
     admitted = tuple(path for path in paths if scope.admits(path))
     if not admitted:
-        raise NotAllowed("outside the scope, hidden or ignored")
+        raise PathRefused("outside the scope, hidden or ignored")
     return admitted
 
 
@@ -63,7 +63,7 @@ def existing_folder(root: Root, scope: Scope, text: str) -> RelPath:
         case Kind.FOLDER:
             return folder
         case Kind.LINK:
-            raise NotAllowed("a link")
+            raise PathRefused("a link")
         case _:
             raise NoteNotFound("folder", text)
 
@@ -102,7 +102,7 @@ def _vacant(root: Root, asked: RelPath) -> tuple[RelPath, tuple[str, ...]]:
         case Kind.FOLDER:
             pass
         case Kind.LINK:
-            raise NotAllowed("a link")
+            raise PathRefused("a link")
         case _:
             raise NoteExists(str(folder))
     missing = asked.parts[len(folder.parts) :]

@@ -37,7 +37,7 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
     # From the most exact class to the least, since they are looked up by hierarchy.
     match error:
         case found.Traversal():
-            return errors.NotAllowed(error.reason)
+            return errors.PathRefused(error.reason)
         case found.InvalidPath() | found.InvalidUri():
             return errors.InvalidArgument(argument, error.reason)
         case found.UnacceptableName():
@@ -49,7 +49,7 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
         case found.Exists():
             return errors.NoteExists(error.path)
         case found.Escape() | found.ObjectRefused():
-            return errors.NotAllowed(error.reason or type(error).__name__)
+            return errors.PathRefused(error.reason or type(error).__name__)
         case found.Ambiguous():
             return errors.AmbiguousNote(error.path, paths=error.names)
         case found.IdentityChanged():

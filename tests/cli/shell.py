@@ -235,7 +235,7 @@ class Terminal:
 def serving(shell: Shell, *arguments: str, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Start `serve` with pipes, and see to it that it does not outlive the test."""
     with subprocess.Popen(
-        [*FSNOTES, "serve", *arguments],
+        [sys.executable, "-m", "fsnotes", "serve", *arguments],
         **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how},
         env=shell.environ(),
         cwd=shell.home,

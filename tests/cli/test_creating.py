@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from fsnotes.calls import local_principal
 from tests.cli.shell import FSNOTES, SECONDS, Done, Shell, etag, refused
 
 TEXTS = [b"", b"\r\na\rb\n", b"\xef\xbb\xbfx", b"no end", "日本 \u202e\x00\x1b".encode()]
@@ -40,7 +41,7 @@ def test_create_refuses_standard_input_that_is_no_text(shell: Shell) -> None:
 def test_create_takes_as_much_as_a_note_may_have_and_not_a_byte_more(shell: Shell) -> None:
     shell.configure(
         f"[[workspace]]\nname = 'n'\npath = '{shell.vault}'\nmax_note_bytes = 1000\n"
-        "[[grant]]\nprincipal = 'local:root'\nworkspace = 'n'\nallow = ['write']\n"
+        f"[[grant]]\nprincipal = '{local_principal().name}'\nworkspace = 'n'\nallow = ['write']\n"
     )
     where = ("-w", str(shell.vault))
     assert refused(shell.call("create", "new", *where, stdin=b"x" * 1001), 6, "too_large")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pwd
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,8 +67,6 @@ def test_a_current_folder_that_was_removed_is_no_crash(shell: Shell) -> None:
         "from fsnotes.cli import main\n"
         "sys.exit(main(['list', *sys.argv[1:]]))\n"
     )
-    import sys
-
     command = [sys.executable, "-c", code]
     assert refused(shell.run(command=command), 2, "invalid_argument")
     assert shell.run("-w", str(shell.vault), command=command) == Done(0)
@@ -196,10 +196,8 @@ def test_a_state_folder_that_others_can_write_is_refused(shell: Shell) -> None:
 def test_a_home_that_is_none_is_asked_of_the_user_database(
     shell: Shell, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pwd
-
     entry = pwd.getpwuid(os.getuid())
-    monkeypatch.setattr(pwd, "getpwuid", lambda uid: _Entry(entry.pw_name, str(shell.home)))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: _Entry(entry.pw_name, str(shell.home)))
     shell.configure(workspaces(shell, "work"))
     assert listed(shell.call("list", env={"HOME": home})) == ["in work.md"]
     assert sorted(path.name for path in (shell.state / "ws").iterdir()) != []
@@ -214,8 +212,6 @@ class _Entry:
 def test_without_any_home_nothing_is_made_where_one_happens_to_be(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pwd
-
     def nobody(uid: int) -> None:
         raise KeyError(uid)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsnotes.errors import AmbiguousNote, Busy, InvalidArgument, NotAllowed, NoteExists, NoteTooLarge
+from fsnotes.errors import AmbiguousNote, Busy, InvalidArgument, NoteExists, NoteTooLarge, PathRefused
 from fsnotes.notes.commands import Created, CreateNote, ReadNote
 from fsnotes.notes.etags import etag
 from sandbox.policy import Policy
@@ -93,7 +93,7 @@ def test_a_new_name_that_is_not_portable_is_an_invalid_argument(vault: Vault, as
     "asked", [".a", ".git/a", "a/.b/c", ".trash/a", ".~fsn-x", "../a", "/a", "a\\b", "a/../b", "Archive/x"]
 )
 def test_a_hidden_ignored_or_escaping_path_is_not_allowed(vault: Vault, asked: str) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PathRefused):
         vault.run(CreateNote(asked, "x"), ignore=("Archive/**",))
     assert vault.snapshot() == {}
 
@@ -101,7 +101,7 @@ def test_a_hidden_ignored_or_escaping_path_is_not_allowed(vault: Vault, asked: s
 def test_a_path_outside_the_granted_folder_is_not_allowed(vault: Vault) -> None:
     vault.build("Work/x.md: x")
     for asked in ("a", "Workshop/a", "Work"):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PathRefused):
             vault.run(CreateNote(asked, "x"), folders=("Work",))
     assert vault.run(CreateNote("Work/a", "x"), folders=("Work",)).path == "Work/a.md"
 
@@ -110,7 +110,7 @@ def test_nothing_is_made_through_a_link_or_beneath_a_note(vault: Vault) -> None:
     vault.disk.build("outside/")
     vault.build("l => ../outside", "a.md: x")
     for asked in ("l/new", "l/deep/new"):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PathRefused):
             vault.run(CreateNote(asked, "x"))
     for asked in ("a.md/new", "a.md/deep/new"):
         with pytest.raises(NoteExists) as caught:

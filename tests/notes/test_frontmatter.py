@@ -6,7 +6,7 @@ import time
 
 import pytest
 import ruamel.yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import InvalidYaml, NotText
@@ -20,6 +20,7 @@ _PIECES = [
 ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(_PIECES), max_size=14).map(b"".join) | st.binary(max_size=60))
 @example(b"\xef\xbb\xbf---\r\na: b\r\n---\r\nbody")
 @example(b"---\n---")
@@ -151,6 +152,7 @@ _LINES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(_LINES, max_size=6), st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from([0, 1]))
 @example(["title: a", "title: b"], "\n", 0)
 @example(["tags:", "- a", "  - b"], "\n", 0)

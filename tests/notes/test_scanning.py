@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsnotes.errors import AmbiguousNote, InvalidArgument, NotAllowed, NoteNotFound
+from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteNotFound, PathRefused
 from fsnotes.notes import scanning
 from fsnotes.notes.commands import Scanned, ScanNotes, Skipped
 from fsnotes.notes.scanning import position_after
@@ -316,7 +316,7 @@ def test_only_the_folders_of_the_scope_are_opened(vault: Vault, monkeypatch: pyt
     assert set(opened) <= {"a", "b/c", "", "d"}
     assert _paths(vault.run(ScanNotes("b/c", recursive=True), **scope)) == ["b/c/3.md"]
     for folder in ("b", "d", "ab", "none", ".trash", ".git"):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PathRefused):
             vault.run(ScanNotes(folder, recursive=True), **scope)
 
 
@@ -334,7 +334,7 @@ def test_ignored_paths_are_neither_listed_nor_walked_nor_told(vault: Vault) -> N
     scanned = vault.run(ScanNotes(recursive=True), ignore=("Archive/**", "**/*.draft.md"))
     assert (_paths(scanned), scanned.skipped) == (["sub/y.md"], ())
     assert vault.run(ScanNotes(), ignore=("Archive/**",)).folders == ("sub",)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PathRefused):
         vault.run(ScanNotes("Archive"), ignore=("Archive/**",))
 
 
@@ -346,7 +346,7 @@ def test_a_folder_that_is_not_there_or_is_none_is_refused(vault: Vault) -> None:
             vault.run(ScanNotes(folder))
         assert caught.value.what == "folder"
     for folder in ("l", "../outside", "/", "a/../b", ".hidden"):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PathRefused):
             vault.run(ScanNotes(folder))
     with pytest.raises(InvalidArgument) as invalid:
         vault.run(ScanNotes("a//b"))

@@ -12,10 +12,10 @@ from fsnotes.errors import (
     Abandoned,
     Busy,
     InvalidArgument,
-    NotAllowed,
     NoteChanged,
     NoteExists,
     NoteNotFound,
+    PathRefused,
     Unavailable,
 )
 from fsnotes.notes.commands import (
@@ -156,7 +156,7 @@ def test_a_note_outside_the_scope_hidden_or_ignored_is_not_allowed(vault: Vault)
     before = vault.snapshot()
     for path in ("b/a.md", ".h/a.md", "Archive/a.md", "../a.md"):
         for command in (TrashNote(path, etag(b"x"), ENTRY), FindReceipt(path, etag(b"x"), ENTRY)):
-            with pytest.raises(NotAllowed):
+            with pytest.raises(PathRefused):
                 vault.run(command, folders=("Archive", ".h", "c"), ignore=("Archive/**",))
     assert vault.snapshot() == before
 
@@ -249,10 +249,10 @@ def test_a_note_goes_back_into_a_folder_that_is_spelled_otherwise_by_now(vault: 
 @pytest.mark.parametrize(
     ("new_path", "error"),
     [
-        (".hidden", NotAllowed), ("../out", NotAllowed), ("Archive/a", NotAllowed), ("b/a", NotAllowed),
-        (".trash/a", NotAllowed),
+        (".hidden", PathRefused), ("../out", PathRefused), ("Archive/a", PathRefused), ("b/a", PathRefused),
+        (".trash/a", PathRefused),
         ("in/CON", InvalidArgument), ("in/a:b", InvalidArgument), ("in//a", InvalidArgument), ("in/taken", NoteExists),
-        ("in/taken.md/x", NoteExists), ("in/l/x", NotAllowed),
+        ("in/taken.md/x", NoteExists), ("in/l/x", PathRefused),
     ],
 )  # fmt: skip
 def test_a_new_path_follows_the_rules_for_new_notes(

@@ -17,7 +17,7 @@ from tests.server.wire import SERVER_KEY, Wire, accept, call, envelope, failed, 
 SERVER = {"name": "fsnotes", "title": "fsnotes", "version": fsnotes.__version__}
 NO_FORMS = envelope({})
 NOT_ALLOWED = (
-    "not_allowed: no such workspace or path for you, or the operation is not granted;"
+    "not_allowed: no such workspace for you, or the operation is not granted in it;"
     " notes_workspaces lists what is"
 )
 

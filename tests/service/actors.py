@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,8 +125,12 @@ def perform(
     return outcome.document()
 
 
-def _child(place: Place, job: Job, deadly: str | None, answers: Connection) -> None:
+def _child(
+    place: Place, job: Job, deadly: str | None, file_size_limit: int | None, answers: Connection
+) -> None:
     steps: list[str] = []
+    if file_size_limit is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
 
     def reached(step: str) -> None:
         steps.append(str(step))
@@ -141,12 +146,16 @@ def _child(place: Place, job: Job, deadly: str | None, answers: Connection) -> N
     household.close()
 
 
-def run(household: Household, job: Job, *, kill_after: str | None = None) -> Ended:
+def run(
+    household: Household, job: Job, *, kill_after: str | None = None, file_size_limit: int | None = None
+) -> Ended:
     """Do *job* in a process of its own, which kills itself right after the step *kill_after*."""
     ours, theirs = CONTEXT.Pipe(duplex=False)
     with ours:
         with theirs:
-            child = CONTEXT.Process(target=_child, args=(Place.of(household), job, kill_after, theirs))
+            child = CONTEXT.Process(
+                target=_child, args=(Place.of(household), job, kill_after, file_size_limit, theirs)
+            )
             child.start()
         try:
             steps, said = ours.recv() if ours.poll(TIMEOUT_SECONDS) else ((), "no answer")

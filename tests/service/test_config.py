@@ -51,7 +51,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
         [[workspace]]
         name = "notes"
         path = "vault"
-        symlinks = "within"
+        symlinks = "refuse"
         hardlinks = "allow"
         mounts = "allow"
         ignore = ["Archive/**"]
@@ -70,7 +70,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
                 "notes",
                 str(tmp_path / "vault"),
                 str(tmp_path / "vault"),
-                Policy(Links.WITHIN, HardLinks.ALLOW, Mounts.ALLOW, max_file_bytes=2000),
+                Policy(Links.REFUSE, HardLinks.ALLOW, Mounts.ALLOW, max_file_bytes=2000),
                 ("Archive/**",),
             ),
         ),
@@ -113,6 +113,11 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
         (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\n", "allow"),
         (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = ['all']\n", "allow"),
         (WORKSPACE + "[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = []\nfolder = '../x'\n", "folder"),
+        (
+            WORKSPACE
+            + "symlinks = 'within'\n[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nfolder = 'f'\nallow = ['read']\n",
+            "exclude each other",
+        ),
         ("not toml", "config.toml"),
     ],
 )
@@ -120,6 +125,13 @@ def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, text: str, na
     (tmp_path / "vault").mkdir()
     with pytest.raises(ConfigurationError, match=named):
         load_text(tmp_path, text)
+
+
+def test_links_within_a_workspace_are_followed_where_the_whole_of_it_is_granted(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    text = WORKSPACE + "symlinks = 'within'\n[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = ['read']\n"
+    (workspace,) = load_text(tmp_path, text).workspaces
+    assert workspace.policy == Policy(Links.WITHIN)
 
 
 def test_a_missing_named_file_is_an_error_and_a_missing_default_one_is_not(tmp_path: Path) -> None:
