@@ -5,6 +5,8 @@ What a note is and what is skipped is decided in `fsnotes.notes`; this module on
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -24,7 +26,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.globs import Glob
 from fsnotes.notes.scanning import position_after
 from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
-from fsnotes.pages import Page, Query, is_strings, path_key
+from fsnotes.pages import Page, Query, foreign_cursor, path_key
 from fsnotes.runners import Runner
 
 MAX_SCANS: Final = 500
@@ -32,6 +34,9 @@ MAX_SCANS: Final = 500
 
 PAGE_SCANS: Final = 20
 """Bounded calls chained for one page in path order; a page may be short or empty and still have a successor."""
+
+SCAN_BUDGET: Final = 2_000
+"""Entries that a bounded call examines."""
 
 MAX_LIMIT: Final = 200
 SORTS: Final = ("path", "modified", "size")
@@ -63,8 +68,8 @@ class _Lister:
     query: ListQuery
     abandoned: Callable[[], bool]
 
-    def scan(self, after: str | None) -> Scanned:
-        command = ScanNotes(self.query.folder, self.query.recursive, after)
+    def scan(self, after: str | None, *, budget: int = SCAN_BUDGET) -> Scanned:
+        command = ScanNotes(self.query.folder, self.query.recursive, after, budget)
         return self.runner.run(self.grant, command, abandoned=self.abandoned)
 
     def wanted(self, scanned: Scanned) -> list[NoteStat]:
@@ -107,10 +112,24 @@ def list_notes(
     position = pages.position(cursor)
     collected = _Collected(query)
     if query.sort == "path":
-        rest: Any = _collect_in_path_order(lister, collected, _text_position(position))
+        rest = _collect_in_path_order(lister, collected, _text_position(position))
     else:
         rest = _collect_sorted(lister, collected, _rank_position(position))
     return collected.listed(pages.cursor(rest) if rest is not None else None)
+
+
+_Shown = NoteSummary | Skipped | str
+"""What a page is made of: a note, something that was left out, or a folder."""
+
+
+def _document(item: _Shown) -> Any:
+    match item:
+        case NoteSummary():
+            return summary(item)
+        case Skipped():
+            return skipped(item)
+        case _:
+            return item
 
 
 class _Collected:
@@ -126,19 +145,23 @@ class _Collected:
     def left(self) -> int:
         return self._page.left
 
-    def take(self, item: NoteSummary | Skipped | str) -> bool:
+    def take(self, item: _Shown) -> bool:
         """Take *item*, or say that the page is full."""
+        if not self._page.admits(_document(item)):
+            return False
         match item:
             case NoteSummary():
-                if fits := self._page.admits(summary(item)):
-                    self._notes.append(item)
+                self._notes.append(item)
             case Skipped():
-                if fits := self._page.admits(skipped(item)):
-                    self._skipped.append(item)
+                self._skipped.append(item)
             case _:
-                if fits := self._page.admits(item):
-                    self._folders.append(item)
-        return fits
+                self._folders.append(item)
+        return True
+
+    def has_room_for(self, items: Iterable[_Shown]) -> bool:
+        """Say whether all of *items* fit; takes none of them."""
+        page = copy.copy(self._page)
+        return all(page.admits(_document(item)) for item in items)
 
     def mention(self, items: Iterable[Skipped]) -> None:
         """Add counts, which take no room worth counting: one for each reason."""
@@ -154,51 +177,66 @@ class _Collected:
         return NotesListed(tuple(self._notes), tuple(self._folders), tuple(self._skipped), cursor)
 
 
-def _text_position(position: Any) -> str | None:
-    if position is None:
-        return None
-    if not is_strings(position, length=1):
-        raise InvalidArgument("cursor", "it does not belong to this query; start without one")
-    return str(position[0])
+_RANK: Final = re.compile(r"-?[0-9]{1,20}")
 
 
-def _rank_position(position: Any) -> tuple[int, tuple[str, ...]] | None:
+def _text_position(position: tuple[str, ...] | None) -> str | None:
     match position:
         case None:
             return None
-        case [int(rank), str(path)]:
-            return rank, path_key(path)
+        case (text,):
+            return text
         case _:
-            raise InvalidArgument("cursor", "it does not belong to this query; start without one")
+            raise foreign_cursor()
 
 
-def _collect_in_path_order(lister: _Lister, collected: _Collected, after: str | None) -> list[str] | None:
+def _rank_position(position: tuple[str, ...] | None) -> tuple[int, tuple[str, ...]] | None:
+    match position:
+        case None:
+            return None
+        case (rank, path) if _RANK.fullmatch(rank):
+            return int(rank), path_key(path)
+        case _:
+            raise foreign_cursor()
+
+
+def _collect_in_path_order(
+    lister: _Lister, collected: _Collected, after: str | None
+) -> tuple[str, ...] | None:
     """Fill the page from *after* on; return where the next one starts, None at the end."""
+    budget = SCAN_BUDGET
     for _ in range(PAGE_SCANS):
-        scanned = lister.scan(after)
+        scanned = lister.scan(after, budget=budget)
         items: list[tuple[str, NoteStat | Skipped | str]] = [
             (note.path, note) for note in lister.wanted(scanned)
         ]
         items += [(folder, folder) for folder in lister.folders(scanned)]
         items += [(item.path, item) for item in scanned.skipped if item.path is not None]
         items.sort(key=lambda item: path_key(item[0]))
-        items = items[: collected.left + 1]
-        known = lister.describe(tuple(path for path, item in items if isinstance(item, NoteStat)))
-        for path, item in items:
-            shown = known.get(path) if isinstance(item, NoteStat) else item
-            if shown is not None and not collected.take(shown):
-                return [after] if after is not None else None
+        fitting = items[: collected.left + 1]
+        known = lister.describe(tuple(path for path, item in fitting if isinstance(item, NoteStat)))
+        shown = [(path, known.get(path) if isinstance(item, NoteStat) else item) for path, item in fitting]
+        counted = [item for item in scanned.skipped if item.path is None]
+        if counted and budget > 1:
+            # What is only counted has no place among the items, so a stretch with some is taken whole.
+            whole = len(fitting) == len(items)
+            if not whole or not collected.has_room_for(item for _, item in shown if item is not None):
+                budget //= 2
+                continue
+        for path, item in shown:
+            if item is not None and not collected.take(item):
+                return (after,) if after is not None else None
             after = position_after(path)
-        collected.mention(item for item in scanned.skipped if item.path is None)
+        collected.mention(counted)
         after = scanned.resume
         if after is None or collected.left == 0:
             break
-    return [after] if after is not None else None
+    return (after,) if after is not None else None
 
 
 def _collect_sorted(
     lister: _Lister, collected: _Collected, start: tuple[int, tuple[str, ...]] | None
-) -> list[int | str] | None:
+) -> tuple[str, ...] | None:
     """Fill the page with the notes that rank after *start*, which needs a look at every one of them.
 
     Folders and what was skipped stand on the first page; what has no room there is counted.
@@ -225,14 +263,18 @@ def _collect_sorted(
     rows.sort()
     if start is not None:
         rows = [row for row in rows if row[:2] > start]
-    known = lister.describe(tuple(path for _, _, path in rows[: collected.left]))
-    last: list[int | str] | None = None
-    for place, (rank, _, path) in enumerate(rows):
+    if not rows:
+        return None
+    wanted = rows[: collected.left]
+    known = lister.describe(tuple(path for _, _, path in wanted))
+    # Right before the first one, should not even that have room beside the folders.
+    last = (str(rows[0][0] - 1), "")
+    for rank, _, path in wanted:
         note = known.get(path)
-        if place >= lister.query.limit or (note is not None and not collected.take(note)):
+        if note is not None and not collected.take(note):
             return last
-        last = [rank, path]
-    return None
+        last = (str(rank), path)
+    return last if len(wanted) < len(rows) else None
 
 
 def list_trash(
@@ -245,16 +287,18 @@ def list_trash(
     after = _text_position(pages.position(cursor))
     page = Page(limit)
     entries: list[TrashEntry] = []
+
+    def listed(position: str | None) -> TrashListed:
+        return TrashListed(tuple(entries), pages.cursor((position,)) if position is not None else None)
+
     for _ in range(PAGE_SCANS):
         reply = runner.run(grant, ListTrash(after, max(page.left, 1)), abandoned=abandoned)
         for entry in reply.entries:
             if not page.admits(trash_entry(entry)):
-                return TrashListed(tuple(entries), pages.cursor([after]))
+                return listed(after)
             entries.append(entry)
             after = entry.trash_id
         after = reply.resume
-        if after is None:
-            return TrashListed(tuple(entries), None)
-        if page.left == 0:
+        if after is None or page.left == 0:
             break
-    return TrashListed(tuple(entries), pages.cursor([after]))
+    return listed(after)

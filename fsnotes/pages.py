@@ -13,11 +13,13 @@ from typing import Any, Final
 
 from fsnotes.errors import InvalidArgument
 
-MAX_CURSOR: Final = 12_000
-"""Longest cursor taken back, in characters: one path, escaped and encoded."""
+MAX_CURSOR: Final = 6_000
+"""Longest cursor taken back, in characters: the longest path and a number, encoded."""
 
 PAGE_CHARACTERS: Final = 28_000
 """Compact JSON of a page's items; with the envelope and a cursor it stays below the contract's 40,000."""
+
+_SEPARATOR: Final = "\0"  # in no path, and one byte where JSON would need six for some letters
 
 
 class Query:
@@ -27,12 +29,12 @@ class Query:
         text = json.dumps(parts, ensure_ascii=True, sort_keys=True)
         self._mark = hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
-    def cursor(self, position: Any) -> str:
-        """Return the cursor of *position* (anything that JSON can hold)."""
-        text = json.dumps([self._mark, position], ensure_ascii=True, separators=(",", ":"))
-        return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
+    def cursor(self, position: tuple[str, ...]) -> str:
+        """Return the cursor of *position*: texts without a NUL."""
+        text = _SEPARATOR.join((self._mark, *position))
+        return base64.urlsafe_b64encode(text.encode("utf-8")).decode("ascii").rstrip("=")
 
-    def position(self, cursor: str | None) -> Any:
+    def position(self, cursor: str | None) -> tuple[str, ...] | None:
         """Return the position that *cursor* was made of, None for none. Raises InvalidArgument for another's."""
         if cursor is None:
             return None
@@ -40,12 +42,17 @@ class Query:
             if len(cursor) > MAX_CURSOR:
                 raise ValueError("too long")
             data = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), b"-_", validate=True)
-            mark, position = json.loads(data)
+            mark, *position = data.decode("utf-8").split(_SEPARATOR)
             if mark != self._mark:
                 raise ValueError("of another query")
-        except (ValueError, TypeError, binascii.Error, RecursionError):
-            raise InvalidArgument("cursor", "it does not belong to this query; start without one") from None
-        return position
+        except (ValueError, binascii.Error):
+            raise foreign_cursor() from None
+        return tuple(position)
+
+
+def foreign_cursor() -> InvalidArgument:
+    """Return the refusal of a cursor that was not made for this query."""
+    return InvalidArgument("cursor", "it does not belong to this query; start without one")
 
 
 class Page:
@@ -74,12 +81,3 @@ class Page:
 def path_key(path: str) -> tuple[str, ...]:
     """Return the key that puts paths in the order of a listing: component by component."""
     return tuple(path.split("/"))
-
-
-def is_strings(value: Any, *, length: int | None = None) -> bool:
-    """Say whether *value* is a list of strings (of *length*): positions come back from clients."""
-    return (
-        isinstance(value, list)
-        and all(isinstance(item, str) for item in value)
-        and length in (None, len(value))
-    )

@@ -44,6 +44,7 @@ from fsnotes.notes.commands import (
     CreateNote,
     FindNotes,
     FindReceipt,
+    ListTrash,
     Match,
     ReadNote,
     RestoreNote,
@@ -157,7 +158,7 @@ class Service:
         """
         with self._story(call, "notes_restore", workspace_uri, new_path) as story:
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
-            if not _TRASH_ID.fullmatch(trash_id):
+            if not _TRASH_ID.fullmatch(trash_id) or not self._is_in_trash(call, grant, trash_id):
                 raise NoteNotFound("trash entry", trash_id)
             story.begin(grant)
             self._confirmations().spend_restored(trash_id, now=self._clock())
@@ -269,12 +270,25 @@ class Service:
                     if not self._runner.run(grant, receipt).found:
                         raise
         except AlreadyDone:
-            story.refused("already_deleted")
+            story.refused("already_deleted", path=confirmed.path)
             return deletion
         story.done("deleted", before=confirmed.etag)
         return deletion
 
     # -- shared ------------------------------------------------------------------------------------
+
+    def _is_in_trash(self, call: Call, grant: Grant, trash_id: str) -> bool:
+        """Say whether the caller can see this entry: what nobody sees must not take room in the ledger."""
+        # The newest come first, so this begins right above the second that the entry's name tells.
+        after: str | None = trash_id[:-_HASH_LENGTH] + "f" * _HASH_LENGTH
+        for _ in range(MAX_SCANS):
+            page = self._runner.run(grant, ListTrash(after), abandoned=call.abandoned)
+            if any(entry.trash_id == trash_id for entry in page.entries):
+                return True
+            after = page.resume
+            if after is None or after < trash_id:
+                break
+        return False
 
     def _show(self, call: Call, held: Held) -> WorkspaceShown:
         name = held.workspace.name
@@ -282,14 +296,20 @@ class Service:
         if Right.READ in held.rights:
             grant = self._access.authorize(call.principal, held.workspace.uri, Right.READ)
             after: str | None = None
-            for _ in range(COUNTED_SCANS):
-                scan = ScanNotes(str(held.folder), recursive=True, after=after)
-                scanned = self._runner.run(grant, scan, abandoned=call.abandoned)
-                notes += len(scanned.notes)
-                after = scanned.resume
-                if after is None:
-                    complete = True
-                    break
+            try:
+                for _ in range(COUNTED_SCANS):
+                    scan = ScanNotes(str(held.folder), recursive=True, after=after)
+                    scanned = self._runner.run(grant, scan, abandoned=call.abandoned)
+                    notes += len(scanned.notes)
+                    after = scanned.resume
+                    if after is None:
+                        complete = True
+                        break
+            except Abandoned:
+                raise
+            except FsnotesError as error:
+                # Gone, or not to be listed at the moment: the other workspaces are shown all the same.
+                _log.warning("workspace %r: not counted: %s", name, type(error).__name__)
         return WorkspaceShown(
             uri=held.workspace.uri,
             name=name,
@@ -305,8 +325,8 @@ class Service:
         return _Story(self._audit, self._runner, call, tool, workspace_uri, path)
 
 
-_TRASH_ID: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{32}")
-
+_TRASH_ID: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{32}")
+_HASH_LENGTH: Final = 32
 
 _UNCHANGED_TOOLS: Final = frozenset({"notes_list", "notes_read", "notes_trash"})
 
@@ -350,10 +370,10 @@ class _Story:
         if reservation is not None:
             reservation.settle(outcome, path=path, before=before, after=after)
 
-    def refused(self, outcome: str) -> None:
+    def refused(self, outcome: str, *, path: str | None = None) -> None:
         """Log a refusal. Never fails: a full disk must not turn a refusal into anything else."""
         try:
-            self._audit.refuse(replace(self._event, outcome=outcome))
+            self._audit.refuse(replace(self._event, outcome=outcome, path=path or self._event.path))
         except Unavailable:
             _log.error("the audit log cannot be written: a refusal is missing from it")
 

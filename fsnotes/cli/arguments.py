@@ -40,14 +40,15 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line. Shared options stand before or after the command."""
     top = _Parser(
         prog="fsnotes",
+        usage="fsnotes [SHARED OPTION ...] COMMAND ...",
         description="Serve and manage folders of markdown notes.",
         epilog=_EPILOG,
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
-    _share(top)
     top.set_defaults(**_SHARED, folders=[])
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fsnotes")
+    _share(top)
 
     serve = _command(commands, "serve", "serve folders to an MCP client over stdio", server.serve)
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")

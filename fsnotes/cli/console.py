@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import select
 import sys
 import termios
 import time
@@ -107,6 +109,7 @@ class Console:
         try:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
             self._murmur(visible(question), end="")
+            _await_keys()
             line = sys.stdin.buffer.readline(MAX_ANSWER)
         except (OSError, termios.error):
             return None
@@ -117,6 +120,32 @@ class Console:
             self._murmur("")
             return None
         return line.decode("utf-8", "replace").strip()
+
+    def hear(self, most: int) -> bytes | None:
+        """Return standard input to its end, at most *most* bytes of it; None where it is closed."""
+        if sys.stdin is None:
+            return None
+        if not sys.stdin.isatty():
+            return sys.stdin.buffer.read(most)
+        self.complain("type the text; Ctrl-D on a line of its own ends it")
+        text = b""
+        try:
+            while len(text) < most:
+                _await_keys()
+                typed = os.read(sys.stdin.fileno(), most - len(text))
+                if not typed:
+                    break
+                text += typed
+        except KeyboardInterrupt:
+            self._murmur("")
+            raise
+        return text
+
+
+def _await_keys() -> None:
+    # In short waits: a Ctrl-C right before a read that blocks would be noticed with the next key only.
+    while not select.select([sys.stdin], [], [], 0.2)[0]:
+        pass
 
 
 @contextmanager

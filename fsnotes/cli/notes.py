@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
@@ -232,11 +231,9 @@ def create(options: argparse.Namespace, console: Console) -> int:
 
 
 def _typed_or_piped(path: str, console: Console, *, limit: int) -> str:
-    if sys.stdin is None:
+    data = console.hear(limit + 1)
+    if data is None:
         raise InvalidArgument("content", "standard input is closed, and there is no --content")
-    if sys.stdin.isatty():
-        console.complain("type the note; Ctrl-D on a line of its own ends it")
-    data = sys.stdin.buffer.read(limit + 1)
     if len(data) > limit:
         raise NoteTooLarge(path, limit=limit)
     try:

@@ -27,6 +27,7 @@ from fsnotes.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 30.0
+_PACKAGES = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 PYTHON = (sys.executable, "-W", "error")  # a descriptor that leaks says so on stderr
 FSNOTES = (*PYTHON, "-m", "fsnotes")
 
@@ -96,8 +97,8 @@ class Shell:
         }
 
     def environ(self, **more: str) -> dict[str, str]:
-        """Return the environment of a command: HOME, and where this checkout is."""
-        return {"HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
+        """Return the environment of a command: HOME, and where what is tested is found."""
+        return {"HOME": str(self.home), "PYTHONPATH": _PACKAGES, **more}
 
     def run(
         self,
@@ -145,7 +146,7 @@ class Shell:
                 streams[2].flush()
         finally:
             log.handlers[:], log.level = handlers, level
-        out, err = (stream.buffer.getvalue() for stream in streams[1:])  # type: ignore[attr-defined]
+        out, err = (stream.buffer.getvalue() for stream in streams[1:])
         return Done(code, os.fsdecode(out), os.fsdecode(err))
 
     def there(self, command: str, *arguments: str | bytes, **how: Any) -> Done:

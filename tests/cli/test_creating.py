@@ -67,7 +67,7 @@ def test_create_tells_a_person_how_to_end_the_text(shell: Shell) -> None:
     with shell.on_terminal("create", "new", "-w", str(shell.vault)) as terminal:
         terminal.answer("Ctrl-D", "typed\n\x04")
         assert terminal.end() == Done(
-            0, "created new.md\n", "fsnotes: type the note; Ctrl-D on a line of its own ends it\n"
+            0, "created new.md\n", "fsnotes: type the text; Ctrl-D on a line of its own ends it\n"
         )
     assert shell.files() == {"new.md": b"typed\n"}
 
