@@ -73,12 +73,13 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     Folders named on the command line are granted in full to *principal*. Raises ConfigurationError with a
     sentence that names the key and its table.
     """
-    path = choices.config or environ.get("FSNOTES_CONFIG") or None
+    path = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
     default = os.path.join(home, ".config", "fsnotes", "config.toml")
     if path is None and os.path.exists(default):
         path = default
     file = _File(_read_toml(path), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
-    state = choices.state_dir or environ.get("FSNOTES_STATE_DIR") or (file.state_dir if file else None)
+    stated = _from_home(environ.get("FSNOTES_STATE_DIR"), home)
+    state = choices.state_dir or stated or (file.state_dir if file else None)
     settings = Settings(
         state_dir=os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
     )
@@ -100,6 +101,13 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
         settings = replace(settings, read_only=True, rules=rules)
     _check_apart(settings)
     return settings
+
+
+def _from_home(path: str | None, home: str) -> str | None:
+    """Expand a leading `~/`: clients hand on what their configuration says, and no shell has seen it."""
+    if path is not None and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return path
 
 
 _JAIL_MODES: Final = ("off", "best-effort", "require")
@@ -202,9 +210,7 @@ class _File:
         return [_Table(item, name) for item in value]
 
     def _absolute(self, path: str) -> str:
-        if path == "~" or path.startswith("~/"):
-            path = self._home + path[1:]
-        return os.path.join(self._base, path)
+        return os.path.join(self._base, _from_home(path, self._home) or path)
 
     def apply(self, settings: Settings) -> Settings:
         server, jail, confirm = self._server, self._jail, self._confirm

@@ -204,7 +204,8 @@ def _collect_in_path_order(
     lister: _Lister, collected: _Collected, after: str | None
 ) -> tuple[str, ...] | None:
     """Fill the page from *after* on; return where the next one starts, None at the end."""
-    budget = SCAN_BUDGET
+    # Most entries of most folders are notes, so more than this would be looked at in vain.
+    budget = min(SCAN_BUDGET, 2 * collected.left)
     for _ in range(PAGE_SCANS):
         scanned = lister.scan(after, budget=budget)
         items: list[tuple[str, NoteStat | Skipped | str]] = [
@@ -231,6 +232,7 @@ def _collect_in_path_order(
         after = scanned.resume
         if after is None or collected.left == 0:
             break
+        budget = min(SCAN_BUDGET, 2 * budget)
     return (after,) if after is not None else None
 
 

@@ -6,10 +6,10 @@ depends on how it will be sent.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from fsnotes.confirm import Asked as Asked
 from fsnotes.notes.commands import (
@@ -23,10 +23,15 @@ from fsnotes.notes.commands import (
 
 Document = dict[str, Any]
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_SECOND: Final = -30_610_224_000  # the year 1000: %Y writes earlier ones with fewer digits
+_LAST_SECOND: Final = 253_402_300_799  # the end of the year 9999
+
 
 def timestamp(mtime_ns: int) -> str:
-    """Return a time as ISO 8601 in UTC, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(mtime_ns // 1_000_000_000))
+    """Return a time as ISO 8601 in UTC, to the second; the nearest that a calendar has for one far outside."""
+    seconds = min(max(mtime_ns // 1_000_000_000, _FIRST_SECOND), _LAST_SECOND)
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def summary(note: NoteSummary) -> Document:

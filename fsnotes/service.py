@@ -214,6 +214,10 @@ class Service:
         if deletion.trash_id is not None:
             self._confirmations().settle(deletion.trash_id)
 
+    def refused(self, call: Call, tool: str, workspace_uri: str, outcome: str) -> None:
+        """Log a refusal that was made outside: there was no way to ask, or a state came where none is taken."""
+        self._story(call, tool, workspace_uri, None).refused(outcome)
+
     # -- the parts of a deletion -------------------------------------------------------------------
 
     def _candidates(self, call: Call, grant: Grant, title: str) -> Sequence[Candidate]:

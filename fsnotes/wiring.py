@@ -145,7 +145,8 @@ def _judge_jail(settings: Settings) -> tuple[str, ...]:
     if settings.jail_mode == "require":
         name = settings.workspaces[0].name
         raise JailRequired(
-            f"workspace {name!r}: level {settings.jail_level!r} is required, 'none' is what this version enforces"
+            f"workspace {name!r}: jail level {settings.jail_level} is required and none is what it has;"
+            " missing is every layer, as this version has no jail yet"
         )
     return tuple(
         f"workspace {workspace.name!r}: jail level none (this version has no jail yet)"

@@ -265,6 +265,7 @@ def _answered(
     options: argparse.Namespace, console: Console, here: Session, asked: Asked, arguments: dict[str, str]
 ) -> Deletion:
     if not console.can_ask():
+        here.service.refused(here.call, "notes_delete", here.uri, "confirmation_unavailable")
         raise ConfirmationUnavailable
     try:
         answer = answer_form(asked.form, console)

@@ -143,7 +143,9 @@ class Kernel:
         if exchange is None or tool is None:
             raise MCPError(INVALID_PARAMS, "Unknown tool")
         if exchange.echo.state is not None and not tool.asks:
-            raise _refused(InvalidState("sent to a tool that never asks"))
+            stray = InvalidState("sent to a tool that never asks")
+            await self._run(lambda: self._log_refusal(tool, params.arguments, exchange, "invalid_state"))
+            raise _refused(stray)
         try:
             given = fit(params.arguments or {}, tool.input_schema)
             return await self._in_thread(lambda: self._perform(tool, given, exchange))
@@ -156,20 +158,31 @@ class Kernel:
     def _perform(self, tool: Tool, given: dict[str, Any], exchange: _Exchange) -> Any:
         if exchange.flight.abandoned:
             raise Abandoned
-        call = Call(
-            principal=self._principal,
-            request_id=str(exchange.request_id)[:128],
-            trace_id=exchange.envelope.trace_id,
-            abandoned=exchange.flight.is_abandoned,
-        )
-        outcome = tool.run(self._service, call, given, exchange.echo)
+        outcome = tool.run(self._service, self._call_of(exchange), given, exchange.echo)
         if isinstance(outcome, Deletion) and outcome.trash_id is not None:
             exchange.flight.afterwards = partial(self._service.answered, outcome)
         if isinstance(outcome, NoteRead):
             return results.note_text(outcome.header(), outcome.text)
         if isinstance(outcome, Shown):
             return results.structured(outcome.document())
+        if not elicitation.supports_forms(exchange.envelope.capabilities):
+            self._log_refusal(tool, given, exchange, "confirmation_unavailable")
         return elicitation.ask(outcome, exchange.envelope.capabilities)
+
+    def _call_of(self, exchange: _Exchange) -> Call:
+        return Call(
+            principal=self._principal,
+            request_id=str(exchange.request_id)[:128],
+            trace_id=exchange.envelope.trace_id,
+            abandoned=exchange.flight.is_abandoned,
+        )
+
+    def _log_refusal(
+        self, tool: Tool, given: Mapping[str, Any] | None, exchange: _Exchange, outcome: str
+    ) -> None:
+        workspace = (given or {}).get("workspaceUri")
+        named = workspace if isinstance(workspace, str) else ""
+        self._service.refused(self._call_of(exchange), tool.name, named, outcome)
 
     async def finish(self, afterwards: Callable[[], None]) -> None:
         """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""

@@ -113,4 +113,5 @@ def test_json_examples_parse() -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_lines_are_short_enough_to_read_a_change_of_them(path: Path) -> None:
-    assert [line for line in _read(path).splitlines() if len(line) > 120 and " " in line and not line.startswith("|")] == []
+    long = [line for line in _read(path).splitlines() if len(line) > 120]
+    assert [line for line in long if " " in line and not line.startswith("|")] == []

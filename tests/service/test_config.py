@@ -207,3 +207,12 @@ def test_a_workspace_inside_another_one_is_refused_and_a_neighbour_with_its_pref
         load(Choices(folders=folders), principal=ME, environ={}, home=home)
     folders = (str(tmp_path / "vault"), str(tmp_path / "vault-evil"))
     assert len(load(Choices(folders=folders), principal=ME, environ={}, home=home).workspaces) == 2
+
+
+def test_a_home_relative_path_in_the_environment_is_expanded_though_no_shell_has_seen_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "c.toml").write_text('[server]\nlog_level = "info"\n')
+    environ = {"FSNOTES_CONFIG": "~/c.toml", "FSNOTES_STATE_DIR": "~/state"}
+    settings = load(Choices(), principal=ME, environ=environ, home=str(tmp_path))
+    assert (settings.log_level, settings.state_dir) == ("info", str(tmp_path / "state"))
