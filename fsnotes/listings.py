@@ -205,7 +205,7 @@ def _collect_in_path_order(
 ) -> tuple[str, ...] | None:
     """Fill the page from *after* on; return where the next one starts, None at the end."""
     # Most entries of most folders are notes, so more than this would be looked at in vain.
-    budget = min(SCAN_BUDGET, 2 * collected.left)
+    budget = min(SCAN_BUDGET, 2 * collected.left + 100)
     for _ in range(PAGE_SCANS):
         scanned = lister.scan(after, budget=budget)
         items: list[tuple[str, NoteStat | Skipped | str]] = [

@@ -202,7 +202,8 @@ def test_a_refusal_with_stderr_closed_goes_into_no_file_and_not_to_stdout(shell:
     assert closed(shell, "2>&-", "create", "-w", "Notes", "../new") == Done(3)
     assert closed(shell, "2>&-", "--no-such") == Done(2)
     assert closed(shell, "<&- >&- 2>&-", "delete", "-w", "Notes", "a") == Done(7)
-    assert (shell.files(), logged(shell)) == ({"a.md": b"text"}, [("notes_create", "not_allowed")])
+    refused = [("notes_create", "not_allowed"), ("notes_delete", "confirmation_unavailable")]
+    assert (shell.files(), logged(shell)) == ({"a.md": b"text"}, refused)
 
 
 def test_no_file_of_ours_takes_the_number_of_a_closed_stream(shell: Shell, tmp_path: Path) -> None:
