@@ -173,8 +173,8 @@ class Service:
         title: str,
         *,
         arguments: Mapping[str, object],
-        state: str | None = None,
-        answers: Mapping[str, object] | None = None,
+        state: object = None,
+        answers: object = None,
     ) -> Asked | Deletion:
         """Ask which note is meant and whether to delete it; with a *state* that proves the answer, delete it.
 

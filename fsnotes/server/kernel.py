@@ -240,8 +240,6 @@ def _take_echo(params: Params) -> tuple[Params, Echo]:
     answers, state = rest.pop("inputResponses", None), rest.pop("requestState", None)
     if answers is not None and not isinstance(answers, dict):
         raise _refused(InvalidAnswer("not an object"))
-    if state is not None and (not isinstance(state, str) or not state):
-        raise _refused(InvalidState("empty or not a string"))
     return rest, Echo(state, answers)
 
 

@@ -59,9 +59,12 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What comes back with a call that answers a form: the sealed state and the answers, as they arrived."""
+    """What comes back with a call that answers a form: the state and the answers, as they arrived.
 
-    state: str | None = None
+    Nothing is known of the state: whether it is even a text is judged where it is opened.
+    """
+
+    state: Any = None
     answers: Mapping[str, Any] | None = None
 
 

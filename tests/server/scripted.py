@@ -75,6 +75,9 @@ class ScriptedService:
             return SimpleNamespace(form=form, state="sealed")
         return Deletion("deleted", repr(more["answers"]), more["state"])
 
+    def refused(self, call: Call, tool: str, workspace_uri: str, outcome: str) -> None:
+        """Log nothing."""
+
     def answered(self, deletion: Deletion) -> None:
         Path(str(deletion.trash_id)).touch()
 

@@ -41,7 +41,7 @@ from tests.require import has_openat2, require
 from tests.service.conftest import ALICE, Household, accept, decline
 
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=40,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -192,6 +192,17 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule(title=TITLES)
     def ask(self, title: str) -> None:
+        self.ask_for(title)
+
+    @precondition(lambda self: self.model.notes)
+    @rule(data=st.data())
+    def ask_about_a_note(self, data: st.DataObject) -> None:
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        self.ask_for(
+            data.draw(st.sampled_from([path, path.removesuffix(".md"), self.titles()[path] or path]))
+        )
+
+    def ask_for(self, title: str) -> None:
         expected = self.candidates(title)
         remembered = self.model.declined.get(folded(title), 0.0) > self.household.clock.now
         try:
@@ -228,7 +239,7 @@ class VaultMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.pending)
     @rule(data=st.data())
     def confirm(self, data: st.DataObject) -> None:
-        form = data.draw(st.sampled_from(self.pending))
+        form = data.draw(st.sampled_from(self.pending[-3:]))
         path = data.draw(st.sampled_from(sorted(form.seen)))
         try:
             deletion = self.reply(form, accept(path))
