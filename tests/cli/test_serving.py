@@ -114,7 +114,8 @@ def test_serve_refuses_what_this_version_does_not_have(shell: Shell) -> None:
 def test_serve_ends_with_8_where_a_jail_is_required(shell: Shell, level: tuple[str, ...]) -> None:
     done = shell.run("serve", "Notes", "--jail", "require", *level, stdin=frame(1, "tools/list"))
     assert refused(done, 8, "unavailable")
-    assert re.search(rf"workspace 'Notes': jail level {level[1] if level else 'contained'} is required.*missing", done.err)
+    wanted = level[1] if level else "contained"
+    assert re.search(rf"workspace 'Notes': jail level {wanted} is required.*missing", done.err)
 
 
 def test_serve_says_at_best_effort_what_it_does_not_enforce(shell: Shell) -> None:
