@@ -304,3 +304,23 @@ def list_trash(
         if after is None or page.left == 0:
             break
     return listed(after)
+
+
+_ENTRY: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{32}")
+_HASH_LENGTH: Final = 32
+
+
+def is_in_trash(runner: Runner, grant: Grant, trash_id: str, *, abandoned: Callable[[], bool]) -> bool:
+    """Say whether a listing of the trash has this entry."""
+    if not _ENTRY.fullmatch(trash_id):
+        return False
+    # The newest come first, so this begins right above the second that the entry's name tells.
+    after: str | None = trash_id[:-_HASH_LENGTH] + "f" * _HASH_LENGTH
+    for _ in range(MAX_SCANS):
+        page = runner.run(grant, ListTrash(after, limit=1), abandoned=abandoned)
+        if any(entry.trash_id == trash_id for entry in page.entries):
+            return True
+        after = page.resume
+        if after is None or after < trash_id:
+            break
+    return False

@@ -39,12 +39,11 @@ from fsnotes.errors import (
     TooManyMatches,
     Unavailable,
 )
-from fsnotes.listings import MAX_SCANS, ListQuery, list_notes, list_trash
+from fsnotes.listings import MAX_SCANS, ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.notes.commands import (
     CreateNote,
     FindNotes,
     FindReceipt,
-    ListTrash,
     Match,
     ReadNote,
     RestoreNote,
@@ -158,7 +157,8 @@ class Service:
         """
         with self._story(call, "notes_restore", workspace_uri, new_path) as story:
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
-            if not _TRASH_ID.fullmatch(trash_id) or not self._is_in_trash(call, grant, trash_id):
+            # What the caller cannot see must not take room in the ledger either.
+            if not is_in_trash(self._runner, grant, trash_id, abandoned=call.abandoned):
                 raise NoteNotFound("trash entry", trash_id)
             story.begin(grant)
             self._confirmations().spend_restored(trash_id, now=self._clock())
@@ -281,19 +281,6 @@ class Service:
 
     # -- shared ------------------------------------------------------------------------------------
 
-    def _is_in_trash(self, call: Call, grant: Grant, trash_id: str) -> bool:
-        """Say whether the caller can see this entry: what nobody sees must not take room in the ledger."""
-        # The newest come first, so this begins right above the second that the entry's name tells.
-        after: str | None = trash_id[:-_HASH_LENGTH] + "f" * _HASH_LENGTH
-        for _ in range(MAX_SCANS):
-            page = self._runner.run(grant, ListTrash(after), abandoned=call.abandoned)
-            if any(entry.trash_id == trash_id for entry in page.entries):
-                return True
-            after = page.resume
-            if after is None or after < trash_id:
-                break
-        return False
-
     def _show(self, call: Call, held: Held) -> WorkspaceShown:
         name = held.workspace.name
         notes, complete = 0, False
@@ -328,9 +315,6 @@ class Service:
     def _story(self, call: Call, tool: str, workspace_uri: str, path: str | None) -> _Story:
         return _Story(self._audit, self._runner, call, tool, workspace_uri, path)
 
-
-_TRASH_ID: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{32}")
-_HASH_LENGTH: Final = 32
 
 _UNCHANGED_TOOLS: Final = frozenset({"notes_list", "notes_read", "notes_trash"})
 

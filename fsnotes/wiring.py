@@ -5,7 +5,6 @@ Also owns what runs beside the calls: the sweep of killed writes' temporaries, a
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import threading
@@ -52,6 +51,7 @@ class Product:
     notices: tuple[str, ...]
     _runner: Runner
     _audit: AuditLog
+    _confirming: _Confirming
     _clock: Callable[[], float]
     _stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -86,6 +86,7 @@ class Product:
         """Let go of everything."""
         self._stopping.set()
         self._runner.close()
+        self._confirming.close()
 
     def _sweep_for_ever(self) -> None:
         while True:
@@ -128,15 +129,18 @@ def build(
         raise
     runner = InlineRunner(roots)
     audit = AuditLog(state.audit, clock=clock)
+    confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),
         runner,
-        _once(lambda: _confirmations(settings, state, given, observe)),
+        confirming.get,
         audit,
         policies={workspace.name: _policies(workspace) for workspace in settings.workspaces},
         clock=clock,
     )
-    return Product(service, local_principal(), settings, workspaces, notices, runner, audit, clock)
+    return Product(
+        service, local_principal(), settings, workspaces, notices, runner, audit, confirming, clock
+    )
 
 
 def _judge_jail(settings: Settings) -> tuple[str, ...]:
@@ -174,31 +178,47 @@ def _open(
         ) from error
 
 
-def _confirmations(
-    settings: Settings, state: StateFolder, given: KeyRing | None, observe: Observer
-) -> Confirmations:
-    try:
-        ring = given if given is not None else KeyRing.open(state.keys)
-        ledger = Ledger.open(state.ledger, observe=observe)
-    except ConfigurationError as error:
-        # Found out within a call, so what it says of the host is for the operator alone.
-        _log.error("confirmations cannot be made: %s", error)
-        raise Unavailable("the keys or the ledger of confirmations cannot be used") from error
-    return Confirmations(
-        ring, ledger, ttl=settings.confirm_ttl_seconds, decline_memory=settings.decline_memory_seconds
-    )
+class _Confirming:
+    """Makes the confirmations when the first one is needed: keys and ledger cost every start otherwise."""
 
+    def __init__(
+        self, settings: Settings, state: StateFolder, given: KeyRing | None, observe: Observer
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        self._given = given
+        self._observe = observe
+        self._mutex = threading.Lock()
+        self._ledger: Ledger | None = None
+        self._made: Confirmations | None = None
 
-def _once(make: Callable[[], Confirmations]) -> Callable[[], Confirmations]:
-    """Make the confirmations when the first one is needed: keys and ledger cost every start otherwise."""
-    mutex = threading.Lock()
-    cached = functools.cache(make)
+    def get(self) -> Confirmations:
+        """Return the confirmations. Raises Unavailable when keys or ledger cannot be used, and Busy."""
+        with self._mutex:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
-    def get() -> Confirmations:
-        with mutex:
-            return cached()
+    def close(self) -> None:
+        """Close the ledger, if it was ever opened."""
+        with self._mutex:
+            if self._ledger is not None:
+                self._ledger.close()
 
-    return get
+    def _make(self) -> Confirmations:
+        try:
+            ring = self._given if self._given is not None else KeyRing.open(self._state.keys)
+            self._ledger = Ledger.open(self._state.ledger, observe=self._observe)
+        except ConfigurationError as error:
+            # Found out within a call, so what it says of the host is for the operator alone.
+            _log.error("confirmations cannot be made: %s", error)
+            raise Unavailable("the keys or the ledger of confirmations cannot be used") from error
+        return Confirmations(
+            ring,
+            self._ledger,
+            ttl=self._settings.confirm_ttl_seconds,
+            decline_memory=self._settings.decline_memory_seconds,
+        )
 
 
 def _policies(workspace: WorkspaceSettings) -> dict[str, str | int]:

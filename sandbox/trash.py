@@ -8,6 +8,7 @@ says about links and mounts.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -34,6 +35,9 @@ from sandbox.steps import Step
 from sandbox.writing import folder_of, look_last, put_back
 
 ENTRY_NAME: Final = r"\d{8}T\d{6}Z-[0-9a-f]{32}"
+MAX_ENTRY_FOLDERS: Final = 256
+"""Folders of one entry that are looked into: one with more is not ours."""
+
 _ENTRY_NAME: Final = re.compile(ENTRY_NAME, re.ASCII)
 
 _TRASH: Final = TRASH_FOLDER.encode()
@@ -126,34 +130,36 @@ def trashed(tree: Beneath, entry: str) -> TrashedFile | None:
 
 
 def _single_file(tree: Beneath, opened: int, entry: str) -> TrashedFile | None:
-    parts: tuple[str, ...] = ()
-    for _ in range(MAX_DEPTH):
+    """Find the only file of an entry. Empty folders beside its own are what a killed call left, and no matter."""
+    found: TrashedFile | None = None
+    waiting: list[tuple[str, ...]] = [()]
+    for _ in range(MAX_ENTRY_FOLDERS):
+        if not waiting:
+            return found
+        parts = waiting.pop()
         encoded = tuple(part.encode() for part in parts)
-        with Descriptor(tree.plain.open(opened, encoded, READ_FOLDER, shown=entry)) as folder:
-            with reporting(entry):
-                name = _only_name(folder)
-                if name is None:
+        with (
+            Descriptor(tree.plain.open(opened, encoded, READ_FOLDER, shown=entry)) as folder,
+            reporting(entry),
+        ):
+            for name in _names(folder):
+                if component_fault(name) is not None or len(parts) >= MAX_DEPTH:
                     return None
-                parts = (*parts, name)
                 seen = lstat(folder, name.encode())
-            if Kind.of(seen.mode) is Kind.FILE:
-                return TrashedFile(RelPath(parts), seen)
-            if Kind.of(seen.mode) is not Kind.FOLDER:
-                return None
+                match Kind.of(seen.mode):
+                    case Kind.FOLDER:
+                        waiting.append((*parts, name))
+                    case Kind.FILE if found is None:
+                        found = TrashedFile(RelPath((*parts, name)), seen)
+                    case _:
+                        return None
     return None
 
 
-def _only_name(folder: int) -> str | None:
-    """Return the name of the one entry of a folder; None when there are none or more, or it is no name."""
-    names: list[str] = []
-    with os.scandir(folder) as found:
-        for each in found:
-            names.append(each.name)
-            if len(names) > 1:
-                return None
-    if not names or component_fault(names[0]) is not None:
-        return None
-    return names[0]
+def _names(folder: int) -> list[str]:
+    """Return the names in a folder, as many as tell that it is none of ours."""
+    with os.scandir(folder) as entries:
+        return [each.name for each in itertools.islice(entries, MAX_ENTRY_FOLDERS)]
 
 
 def restore(tree: Beneath, entry: str, target: RelPath | None = None) -> RelPath:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
+from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
 
 SUFFIXES: Final = (".md", ".markdown")
@@ -38,10 +39,22 @@ def with_suffix(path: RelPath, suffix: str) -> RelPath:
 
 
 def readings(path: RelPath) -> tuple[RelPath, ...]:
-    """Return the paths that a note id may mean: itself, or with each suffix where it has none."""
+    """Return the paths that a note id may mean: itself, or with each suffix where it has none.
+
+    Raises InvalidPath when no suffix leaves a path that can exist.
+    """
     if is_note(path.name):
         return (path,)
-    return tuple(with_suffix(path, suffix) for suffix in SUFFIXES)
+    found: list[RelPath] = []
+    fault: InvalidPath | None = None
+    for suffix in SUFFIXES:
+        try:
+            found.append(with_suffix(path, suffix))
+        except InvalidPath as error:
+            fault = error  # too long with this suffix: then no file has that name
+    if fault is not None and not found:
+        raise fault
+    return tuple(found)
 
 
 def placeholder_of(name: str) -> str | None:

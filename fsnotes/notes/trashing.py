@@ -28,9 +28,10 @@ from fsnotes.notes.etags import etag
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted, former_place, new_note
 from fsnotes.notes.scope import Scope
-from sandbox.errors import Missing, ObjectRefused, PathError, SandboxError
+from sandbox.errors import Ambiguous, Missing, ObjectRefused, PathError, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
+from sandbox.spelling import find
 from sandbox.trash import is_entry_name
 
 MAX_PAGE: Final = 300
@@ -90,10 +91,11 @@ def list_trash(root: Root, scope: Scope, command: ListTrash) -> TrashPage:
     """List what was deleted in the scope, newest first. Entries that are not ours or hold no note are left out."""
     if command.after is not None:
         _check_entry(command.after)
+    visible = _Visible(root, scope)
     names = [name for name in root.trash_entries() if command.after is None or name < command.after]
     found: list[TrashEntry] = []
     for examined, name in enumerate(names, start=1):
-        entry = _entry(root, scope, name)
+        entry = _entry(root, visible, name)
         if entry is not None:
             found.append(entry)
         if (len(found) >= max(1, command.limit) or examined >= MAX_PAGE) and examined < len(names):
@@ -101,7 +103,36 @@ def list_trash(root: Root, scope: Scope, command: ListTrash) -> TrashPage:
     return TrashPage(tuple(found), None)
 
 
-def _entry(root: Root, scope: Scope, name: str) -> TrashEntry | None:
+class _Visible:
+    """Which deleted notes a scope shows: those of its folders as they are spelled on the disk.
+
+    A granted folder has a twin when another one differs from it in Unicode spelling only; what was deleted from the
+    twin is the twin's.
+    """
+
+    def __init__(self, root: Root, scope: Scope) -> None:
+        self._scope = scope
+        self._folders = tuple(_spelled(root, folder) for folder in scope.folders)
+
+    def shows(self, path: RelPath) -> bool:
+        if not is_note(path.name) or not self._scope.admits(path):
+            return False
+        return any(folder is None or path.starts_with(folder) for folder in self._folders)
+
+
+def _spelled(root: Root, folder: RelPath) -> RelPath | None:
+    """Return *folder* as the disk spells it; as it was granted where there are twins; None where there is none."""
+    if not folder.parts:
+        return folder
+    try:
+        return find(root, folder)
+    except Ambiguous:
+        return folder
+    except SandboxError:
+        return None
+
+
+def _entry(root: Root, visible: _Visible, name: str) -> TrashEntry | None:
     deleted_at = _time(name)
     if deleted_at is None:
         return None
@@ -110,7 +141,7 @@ def _entry(root: Root, scope: Scope, name: str) -> TrashEntry | None:
     except SandboxError:
         # Not readable by us: not ours, and no reason to hide the others.
         return None
-    if held is None or not is_note(held.path.name) or not scope.admits(held.path):
+    if held is None or not visible.shows(held.path):
         return None
     return TrashEntry(name, str(held.path), deleted_at, held.identity.size)
 
@@ -140,7 +171,7 @@ def restore(root: Root, scope: Scope, command: RestoreNote, *, abandoned: Callab
     _check_entry(command.entry)
     with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
         held = root.trashed(command.entry)
-        if held is None or not is_note(held.path.name) or not scope.admits(held.path):
+        if held is None or not _Visible(root, scope).shows(held.path):
             raise NoteNotFound("trash entry", command.entry)
         data = root.receipt(held.path, entry=command.entry)
         if data is None:

@@ -133,7 +133,10 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
-    ("fsnotes.server.stdio", "fsnotes.server.kernel"): "discover and tools/list are answered before the SDK is loaded",
+    (
+        "fsnotes.server.stdio",
+        "fsnotes.server.kernel",
+    ): "discover and tools/list are answered before the SDK is loaded",
     ("fsnotes.cli", "fsnotes.server"): "only `serve` may load the protocol: half a second and 60 MB",
 }
 

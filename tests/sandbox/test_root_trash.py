@@ -308,11 +308,19 @@ def test_entries_are_listed_newest_first_without_what_is_not_ours(disk: Tree) ->
         assert root.trash_entries() == (ENTRY, OLDER)
 
 
+def test_empty_folders_that_a_killed_call_left_in_an_entry_do_not_matter(disk: Tree) -> None:
+    disk.build(f"root/.trash/{ENTRY}/x/a.md: a", f"root/.trash/{ENTRY}/x/y/", f"root/.trash/{ENTRY}/b/c/")
+    with disk.open_root() as root:
+        assert root.restore(ENTRY) == RelPath.parse("x/a.md")
+    assert disk.read("root/x/a.md") == b"a"
+
+
 FOREIGN = {
     "empty": (f"root/.trash/{ENTRY}/",),
     "empty folders": (f"root/.trash/{ENTRY}/a/b/",),
     "two files": (f"root/.trash/{ENTRY}/a.md: a", f"root/.trash/{ENTRY}/b.md: b"),
-    "file and folder": (f"root/.trash/{ENTRY}/a.md: a", f"root/.trash/{ENTRY}/b/"),
+    "file and a folder with one": (f"root/.trash/{ENTRY}/a.md: a", f"root/.trash/{ENTRY}/b/c.md: c"),
+    "file and a folder with a link": (f"root/.trash/{ENTRY}/a.md: a", f"root/.trash/{ENTRY}/b/c => ../a.md"),
     "two files below": (f"root/.trash/{ENTRY}/x/a.md: a", f"root/.trash/{ENTRY}/x/b.md: b"),
     "link": ("root/a.md: a", f"root/.trash/{ENTRY}/a.md => ../../a.md"),
     "folder link": ("root/x/a.md: a", f"root/.trash/{ENTRY}/x => ../../x"),

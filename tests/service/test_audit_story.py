@@ -235,7 +235,7 @@ def test_each_refusal_has_one_line_and_changes_nothing(furnished: Household, cas
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-@pytest.mark.parametrize("obstacle", ["folder", "link", "missing folder"])
+@pytest.mark.parametrize("obstacle", ["folder", "link"])
 def test_a_refusal_stays_that_refusal_when_the_log_cannot_be_written(
     furnished: Household, case: str, obstacle: str
 ) -> None:

@@ -224,6 +224,28 @@ def test_entries_that_never_were_take_no_room_in_the_ledger(household: Household
         connection.close()
 
 
+def test_each_of_many_that_were_deleted_in_one_second_can_be_restored(household: Household) -> None:
+    """Their entries differ in nothing but the hash, and some are somebody else's."""
+    household.grant(BOB, *Right, folder="bob")
+    entries = {}
+    for number in range(12):
+        path = f"{'bob' if number % 2 else 'alice'}/n{number:02}.md"
+        household.write(path, str(number))
+        entries[path] = delete(household, ALICE, path)
+        household.clock.now -= 1
+    assert len({entry[:16] for entry in entries.values()}) == 1
+    service = household.service()
+    for path, entry in entries.items():
+        if path.startswith("bob/"):
+            assert service.restore(BOB, household.uri, entry).reply.path == path
+        else:
+            with pytest.raises(NoteNotFound):
+                service.restore(BOB, household.uri, entry)
+    assert sorted(path for path in household.files() if path.startswith("bob/")) == sorted(
+        path for path in entries if path.startswith("bob/")
+    )
+
+
 def test_two_principals_interleaved_never_see_each_others_pages(shared: Household) -> None:
     shared.withdraw(ALICE)
     shared.grant(ALICE, *Right, folder="alice")

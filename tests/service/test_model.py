@@ -41,7 +41,7 @@ from tests.require import has_openat2, require
 from tests.service.conftest import ALICE, Household, accept, decline
 
 SETTINGS = settings(
-    max_examples=40,
+    max_examples=20,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -240,7 +240,18 @@ class VaultMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def confirm(self, data: st.DataObject) -> None:
         form = data.draw(st.sampled_from(self.pending[-3:]))
-        path = data.draw(st.sampled_from(sorted(form.seen)))
+        self.confirm_one(form, data.draw(st.sampled_from(sorted(form.seen))))
+
+    @precondition(lambda self: self.model.notes)
+    @rule(data=st.data())
+    def delete_at_once(self, data: st.DataObject) -> None:
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        before = len(self.pending)
+        self.ask_for(path)
+        if len(self.pending) > before and path in self.pending[-1].seen:
+            self.confirm_one(self.pending[-1], path)
+
+    def confirm_one(self, form: Pending, path: str) -> None:
         try:
             deletion = self.reply(form, accept(path))
         except InvalidState:
