@@ -29,6 +29,10 @@ _MAX_FIELD: Final = 4200
 """Longest text of one field, in characters: a path is at most 4,095 bytes."""
 
 
+_MAX_REFUSED_FIELD: Final = 400
+"""The same where nothing was changed: who is refused must not fill the disk with words of their choice."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of the log. *path* is a note id, never a path of the host."""
@@ -71,7 +75,7 @@ class AuditLog:
         """Append the line of a refusal. Raises Unavailable when it cannot be written."""
         try:
             with self._appending() as (descriptor, end):
-                self._append(descriptor, end, self._encode(event))
+                self._append(descriptor, end, self._encode(event, most=_MAX_REFUSED_FIELD))
         except OSError as error:
             raise Unavailable("the audit log cannot be written") from error
 
@@ -111,7 +115,7 @@ class AuditLog:
             os.ftruncate(descriptor, end)
             raise
 
-    def _encode(self, event: Event) -> bytes:
+    def _encode(self, event: Event, *, most: int = _MAX_FIELD) -> bytes:
         now = self._clock()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1000):03d}Z"
         fields = {
@@ -127,7 +131,7 @@ class AuditLog:
             "requestId": event.request_id,
             "traceId": event.trace_id,
         }
-        clipped = {key: value[:_MAX_FIELD] if value is not None else None for key, value in fields.items()}
+        clipped = {key: value[:most] if value is not None else None for key, value in fields.items()}
         return json.dumps(clipped, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from fsnotes.access import Grant
-from fsnotes.errors import Abandoned, Busy, NotAllowed, Unavailable
+from fsnotes.errors import Abandoned, LimitReached, NotAllowed, Unavailable
 from fsnotes.notes.commands import Command, CreateNote, ReplyT, RestoreNote, SweepTemporaries, TrashNote
 from fsnotes.notes.handlers import Workspace, handle
 from fsnotes.notes.scope import Scope
@@ -61,6 +61,7 @@ class Runner(Protocol):
 @dataclass(slots=True)
 class _Served:
     workspace: Workspace
+    path: str
     ignore: tuple[str, ...]
     pending: int = 0
 
@@ -68,14 +69,17 @@ class _Served:
 class InlineRunner:
     """Runs the handlers in the caller's thread: no jail."""
 
-    def __init__(self, roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> None:
-        self._served = {name: _Served(Workspace(root), ignore) for name, (root, ignore) in roots.items()}
+    def __init__(self, roots: Mapping[str, tuple[Root, str, tuple[str, ...]]]) -> None:
+        """Take for each workspace's name its root, the path that was opened, and what it ignores."""
+        self._served = {
+            name: _Served(Workspace(root), path, ignore) for name, (root, path, ignore) in roots.items()
+        }
         self._mutex = threading.Lock()
 
     def run(
         self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = _never
     ) -> ReplyT:
-        """Run *command* in this thread. Raises Busy when too many wait for the same workspace."""
+        """Run *command* in this thread. Raises LimitReached when too many wait for the same workspace."""
         _check(grant, command)
         if abandoned():
             raise Abandoned
@@ -104,9 +108,12 @@ class InlineRunner:
             raise Unavailable("this workspace is not being served")
         with self._mutex:
             if served.pending >= MAX_PENDING:
-                raise Busy
+                raise LimitReached("calls in this workspace")
             served.pending += 1
         try:
+            # A root is the directory that was opened. Where its path leads elsewhere by now, the caller means another.
+            if not served.workspace.root.is_still_at(served.path):
+                raise Unavailable("the workspace's folder was moved, replaced or removed")
             yield served
         finally:
             with self._mutex:

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from fsnotes.access import Access, Grant, Held, Right
 from fsnotes.audit import AuditLog, Event, Reservation
 from fsnotes.calls import Call
+from fsnotes.candidates import find_candidates
 from fsnotes.confirm import (
     AlreadyDone,
     AskAgain,
@@ -30,21 +31,19 @@ from fsnotes.confirm import (
 )
 from fsnotes.errors import (
     Abandoned,
+    Busy,
     DeceptiveName,
     FsnotesError,
     InvalidArgument,
     InvalidState,
     NotAllowed,
     NoteNotFound,
-    TooManyMatches,
     Unavailable,
 )
-from fsnotes.listings import MAX_SCANS, ListQuery, is_in_trash, list_notes, list_trash
+from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.notes.commands import (
     CreateNote,
-    FindNotes,
     FindReceipt,
-    Match,
     ReadNote,
     RestoreNote,
     ScanNotes,
@@ -62,9 +61,7 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.runners import Runner
-from sandbox.names import is_deceptive
 
-MAX_CANDIDATES: Final = 25
 READ_CHARACTERS: Final = 38_000
 """A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
 
@@ -206,7 +203,8 @@ class Service:
                         pass
             if confirmations.recently_declined(binding, now=self._clock()):
                 return Deletion("declined")
-            asked = self._ask(binding, self._candidates(call, grant, title), workspace=grant.workspace.name)
+            candidates = find_candidates(self._runner, grant, title, abandoned=call.abandoned)
+            asked = self._ask(binding, candidates, workspace=grant.workspace.name)
             return Deletion("declined") if isinstance(asked, Declined) else asked
 
     def answered(self, deletion: Deletion) -> None:
@@ -219,33 +217,6 @@ class Service:
         self._story(call, tool, workspace_uri, None).refused(outcome)
 
     # -- the parts of a deletion -------------------------------------------------------------------
-
-    def _candidates(self, call: Call, grant: Grant, title: str) -> Sequence[Candidate]:
-        exact: list[Match] = []
-        containing: list[Match] = []
-        after: str | None = None
-        for _ in range(MAX_SCANS):
-            found = self._runner.run(grant, FindNotes(title, after), abandoned=call.abandoned)
-            for match in found.matches:
-                (exact if match.exact else containing).append(match)
-            del containing[MAX_CANDIDATES + 1 :]
-            if len(exact) > MAX_CANDIDATES or found.resume is None:
-                break
-            after = found.resume
-        else:
-            raise TooManyMatches(MAX_CANDIDATES)
-        matches = exact or containing
-        if not matches:
-            raise NoteNotFound("note", title)
-        if len(matches) > MAX_CANDIDATES:
-            raise TooManyMatches(MAX_CANDIDATES)
-        honest = [match for match in matches if not is_deceptive(match.path)]
-        if not honest:
-            raise DeceptiveName(tuple(match.path for match in matches))
-        return [
-            Candidate(match.path, match.etag, match.title, match.size, match.mtime_ns / 1e9)
-            for match in honest
-        ]
 
     def _ask(self, binding: Binding, candidates: Sequence[Candidate], *, workspace: str) -> Asked | Declined:
         """Offer the candidates; one that the form cannot show as it is keeps no other from being offered."""
@@ -261,6 +232,7 @@ class Service:
     def _remove(self, call: Call, workspace_uri: str, confirmed: Confirmed, story: _Story) -> Deletion:
         """Claim the confirmation and move the note, as one: from BEGIN to COMMIT nothing waits for anybody."""
         deletion = Deletion("deleted", confirmed.path, confirmed.entry)
+        moved = False
         try:
             with self._confirmations().claim(confirmed, now=self._clock()):
                 grant = self._access.authorize(call.principal, workspace_uri, Right.DELETE)
@@ -273,9 +245,16 @@ class Service:
                     receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
                     if not self._runner.run(grant, receipt).found:
                         raise
+                moved = True
         except AlreadyDone:
             story.refused("already_deleted", path=confirmed.path)
             return deletion
+        except (Busy, Unavailable) as error:
+            if not moved:
+                raise
+            # The commit failed, and the note is in its entry: that is what happened, so that is what is said. A
+            # retry finds the entry, answers the same and spends the state; restoring spends it as well.
+            _log.error("the ledger could not be written after a deletion: %r", error.__cause__)
         story.done("deleted", before=confirmed.etag)
         return deletion
 
@@ -370,6 +349,9 @@ class _Story:
     ) -> None:
         if error is None:
             return
+        if isinstance(error, Unavailable):
+            # The caller is told to ask the operator, and this is what the operator needs. Host paths stay here.
+            _log.error("%s is unavailable: %s: %r", self._event.tool, error.why, error.__cause__)
         if self._reservation is not None:
             self.done(_outcome(error))
         elif isinstance(error, NotAllowed) or (self._changes and isinstance(error, FsnotesError)):

@@ -121,10 +121,11 @@ def build(
             lock_file = os.path.join(state.workspace(workspace.path), "lock")
             roots[workspace.name] = (
                 _open(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
+                workspace.path,
                 workspace.ignore,
             )
     except BaseException:
-        for root, _ in roots.values():
+        for root, _, _ in roots.values():
             root.close()
         raise
     runner = InlineRunner(roots)

@@ -14,9 +14,10 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from fsnotes.calls import local_principal
 from fsnotes.cli.arguments import parser
 from fsnotes.cli.console import Console, OutputFailed
-from fsnotes.errors import FsnotesError
+from fsnotes.errors import FsnotesError, NotAllowed
 from fsnotes.failures import CRASH, describe
 
 INTERRUPTED: Final = 130
@@ -35,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.flush()
     except FsnotesError as error:
         failure = describe(error)
-        console.complain(failure.line)
+        # Who is refused for want of a grant needs the name that a grant would have to name.
+        you = f" (you are {local_principal().name})" if type(error) is NotAllowed else ""
+        console.complain(failure.line + you)
         return failure.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

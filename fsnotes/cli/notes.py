@@ -292,8 +292,9 @@ def _say_deletion(outcome: Deletion, options: argparse.Namespace, console: Conso
     if outcome.path is None or outcome.trash_id is None:
         console.complain(f"{outcome.outcome}{why}; nothing was deleted")
     elif not options.json:
-        here = [] if options.workspace is None else ["-w", options.workspace]
-        undo = shlex.join(["fsnotes", "restore", *here, outcome.trash_id])
+        stated = {"-w": options.workspace, "--config": options.config, "--state-dir": options.state_dir}
+        flags = [part for flag, value in stated.items() if value is not None for part in (flag, value)]
+        undo = shlex.join(["fsnotes", "restore", *flags, outcome.trash_id])
         console.say(f"moved {shown(outcome.path)} to the trash; undo with: {visible(undo)}")
 
 

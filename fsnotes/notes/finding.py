@@ -5,6 +5,7 @@ A call is bounded by notes, by bytes and by time: a note can take long to look i
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Final
@@ -28,6 +29,9 @@ READ_BYTES: Final = 1_048_576
 """A call begins no further note once it has read this much."""
 CALL_SECONDS: Final = 0.05
 """A call begins no further note once it has taken this long."""
+
+LEAST_ENTRIES: Final = 16
+"""A call examines this many entries whatever time it takes, so that a chain of calls comes to its end."""
 
 Clock = Callable[[], float]
 
@@ -71,7 +75,7 @@ def find(root: Root, scope: Scope, command: FindNotes, *, clock: Clock = time.mo
         raise InvalidArgument("title", "it is empty")
     matches: list[Match] = []
     read = size = 0
-    end = clock() + CALL_SECONDS
+    end = math.inf
     for examined, (position, finding) in enumerate(
         walk(root, scope, "", recursive=True, after=command.after), start=1
     ):
@@ -81,8 +85,11 @@ def find(root: Root, scope: Scope, command: FindNotes, *, clock: Clock = time.mo
             match = _match(root, finding.path, wanted)
             if match is not None:
                 matches.append(match)
+        if examined == 1:
+            # From here on: what it took to list the folder is no reason to look at less of it.
+            end = clock() + CALL_SECONDS
         enough = examined >= FIND_ENTRIES or read >= FIND_NOTES or size >= READ_BYTES
-        if enough or not clock() < end:
+        if enough or (examined >= LEAST_ENTRIES and not clock() < end):
             return Found(tuple(matches), position_text(position))
     return Found(tuple(matches), None)
 

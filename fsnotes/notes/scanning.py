@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -43,7 +44,10 @@ MAX_BUDGET: Final = 10_000
 """Most entries that one call examines, whatever it is asked for."""
 
 CALL_SECONDS: Final = 0.1
-"""A call examines no further entry once it has taken this long."""
+"""A call examines no further entry once it has taken this long since the first one."""
+
+LEAST_ENTRIES: Final = 500
+"""A call examines this many entries whatever time it takes: each call lists its folder anew."""
 
 MAX_POSITION: Final = 8_192
 """Longest position that is taken back, in characters."""
@@ -76,7 +80,7 @@ def scan(
     root: Root, scope: Scope, command: ScanNotes, *, clock: Callable[[], float] = time.monotonic
 ) -> Scanned:
     """List a stretch of the notes in a folder; see `ScanNotes`. It ends early once it has taken long."""
-    end = clock() + CALL_SECONDS
+    end = math.inf
     steps = walk(root, scope, command.folder, recursive=command.recursive, after=command.after)
     budget = max(1, min(command.budget, MAX_BUDGET))
     notes: list[NoteStat] = []
@@ -92,7 +96,10 @@ def scan(
                 skipped.append(finding)
             case None:
                 pass
-        if examined >= budget or not clock() < end:
+        if examined == 1:
+            # From here on: what it took to list the folder is no reason to look at less of it.
+            end = clock() + CALL_SECONDS
+        if examined >= budget or (examined >= LEAST_ENTRIES and not clock() < end):
             return Scanned(tuple(notes), tuple(folders), tuple(skipped), position_text(position))
     return Scanned(tuple(notes), tuple(folders), tuple(skipped), None)
 

@@ -12,6 +12,9 @@ from fsnotes.notes.model import stem
 MAX_TITLE: Final = 1000
 """Longest title, in characters; what is longer is cut."""
 
+MAX_SEARCHED: Final = 65_536
+"""How far behind the frontmatter the first heading is looked for, in bytes: every listing pays for it."""
+
 # A level-1 heading at the top of the document needs one of these lines. Looking for one costs a fraction of a
 # walk. The pattern begins with a character so that the search skips the rest at memory speed.
 _MAY_HAVE_HEADING: Final = re.compile(rb"[\r\n] {0,3}(?:#(?:[ \t\r\n]|\Z)|=++[ \t]*+(?:[\r\n]|\Z))")
@@ -33,6 +36,7 @@ def title_of(data: bytes, name: str) -> str:
 
 def _first_heading(data: bytes) -> str | None:
     start = frontmatter.body_start(data)
+    data = data[: start + MAX_SEARCHED]
     if _MAY_HAVE_HEADING.search(b"\n" + data[start:]) is None:
         return None
     found = headings(data, start=start)

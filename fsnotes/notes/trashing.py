@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from fsnotes.errors import InvalidArgument, NoteChanged, NoteNotFound
+from fsnotes.errors import FsnotesError, InvalidArgument, NoteChanged, NoteNotFound, PathRefused, Unavailable
 from fsnotes.notes.commands import (
     FindReceipt,
     ListTrash,
@@ -28,8 +28,17 @@ from fsnotes.notes.etags import etag
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted, former_place, new_note
 from fsnotes.notes.scope import Scope
-from sandbox.errors import Ambiguous, Missing, ObjectRefused, PathError, SandboxError
+from sandbox.errors import (
+    Ambiguous,
+    LinkRefused,
+    Missing,
+    MountRefused,
+    ObjectRefused,
+    PathError,
+    SandboxError,
+)
 from sandbox.names import RelPath
+from sandbox.policy import Links, Mounts, Policy
 from sandbox.root import Root
 from sandbox.spelling import find
 from sandbox.trash import is_entry_name
@@ -54,8 +63,20 @@ def trash(root: Root, scope: Scope, command: TrashNote, *, abandoned: Callable[[
             try:
                 root.trash(path, entry=command.entry, expect=lambda data: etag(data) == command.etag)
             except PathError as error:
-                raise NoteChanged(command.path) from error
+                raise _why(error, root.policy, command.path) from error
     return Trashed(command.path, command.entry)
+
+
+def _why(error: PathError, policy: Policy, path: str) -> FsnotesError:
+    """Return why a note that a form offered could not be moved.
+
+    It changed, unless the workspace allows what stands there to be read and it cannot be moved for what it is.
+    """
+    if isinstance(error, MountRefused) and policy.mounts is Mounts.ALLOW:
+        return Unavailable("the note lies on another file system than the workspace's trash")
+    if isinstance(error, LinkRefused) and policy.links is Links.WITHIN:
+        return PathRefused("a link can be read here and not be deleted")
+    return NoteChanged(path)
 
 
 def find_receipt(root: Root, scope: Scope, command: FindReceipt) -> Receipt:

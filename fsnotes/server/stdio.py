@@ -12,6 +12,8 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +21,7 @@ from fsnotes.server.frames import (
     DUPLICATE,
     NOT_JSON,
     Broken,
+    Frame,
     Notification,
     Request,
     RequestId,
@@ -48,6 +51,10 @@ LOAD_SECONDS: Final = 10.0
 INTERRUPTED: Final = 130
 
 
+LARGE_FRAME: Final = 262_144
+"""A frame with more bytes than this is parsed in a thread: the largest take seconds, and others wait."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """How the server is run. *drain_seconds*: how long calls in flight may take once the end has come."""
@@ -73,9 +80,10 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
         return 0  # they were closed at start: the numbers may belong to other files by now
     front = Front(lambda: _make_kernel(product, settings), read_only=settings.read_only)
     source, sink = _take_wire()
-    code = asyncio.run(_Connection(front, settings, source, sink).run())
+    connection = _Connection(front, settings, source, sink)
+    code = asyncio.run(connection.run())
     front.close()
-    if front.is_busy:
+    if front.is_busy or connection.is_parsing:
         logging.shutdown()
         os._exit(code)
     return code
@@ -115,6 +123,13 @@ class _Connection:
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_tasks = 2 * settings.max_calls
         self._input_ended = False
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="fsnotes-parse")
+        self._parsing = False
+
+    @property
+    def is_parsing(self) -> bool:
+        """Say whether a large frame is being parsed."""
+        return self._parsing
 
     async def run(self) -> int:
         """Serve until the end, and return the exit code."""
@@ -160,22 +175,38 @@ class _Connection:
     def _take(self, line: bytes | None) -> None:
         if line is None:
             self._refuse(NOT_JSON)
+        elif len(line) > LARGE_FRAME:
+            # Parsing it may take seconds. What comes behind it waits, so that the order is kept.
+            self._parsing = True
+            parsed = asyncio.get_running_loop().run_in_executor(self._parser, parse_frame, line)
+            task = asyncio.ensure_future(self._take_parsed(parsed))
+            self._tasks.add(task)
+            task.add_done_callback(self._served)
         elif line.strip(b" \t\r"):
-            match parse_frame(line):
-                case Request() as request:
-                    self._start(request)
-                case Notification() as notification:
-                    self._note(notification)
-                case Broken() as broken:
-                    self._refuse(broken)
-                case Response():
-                    logger.debug("an answer to nothing was ignored")
+            self._act(parse_frame(line))
         if self._is_congested:
             self._input.pause()
 
+    async def _take_parsed(self, parsed: Awaitable[Frame]) -> None:
+        try:
+            self._act(await parsed)
+        finally:
+            self._parsing = False
+
+    def _act(self, frame: Frame) -> None:
+        match frame:
+            case Request() as request:
+                self._start(request)
+            case Notification() as notification:
+                self._note(notification)
+            case Broken() as broken:
+                self._refuse(broken)
+            case Response():
+                logger.debug("an answer to nothing was ignored")
+
     @property
     def _is_congested(self) -> bool:
-        return self._output.is_congested or len(self._tasks) >= self._max_tasks
+        return self._parsing or self._output.is_congested or len(self._tasks) >= self._max_tasks
 
     def _relieved(self) -> None:
         if not self._end.done() and not self._is_congested:

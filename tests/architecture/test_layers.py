@@ -56,11 +56,15 @@ ROOMS: dict[str, Room] = {
             *LEXICAL,
         )
     ),
+    "fsnotes.candidates": Room(
+        ("fsnotes.access", "fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.runners", *LEXICAL)
+    ),
     "fsnotes.service": Room(
         (
             "fsnotes.access",
             "fsnotes.audit",
             "fsnotes.calls",
+            "fsnotes.candidates",
             "fsnotes.confirm",
             ERRORS,
             "fsnotes.listings",

@@ -354,11 +354,14 @@ def test_a_folder_that_is_not_there_or_is_none_is_refused(vault: Vault) -> None:
 
 
 def test_a_call_ends_once_it_has_taken_long(vault: Vault) -> None:
-    vault.build(*(f"{number}.md: x" for number in range(10)))
-    ticks = iter(range(1000))
+    """It ends when the time is up, but not before it got on: each call lists its folder anew."""
+    vault.build(*(f"{number:04}.md: x" for number in range(scanning.LEAST_ENTRIES + 10)))
+    ticks = iter(range(10_000))
     root = vault.workspace.root
     scanned = scanning.scan(
-        root, Scope((ROOT,)), ScanNotes(), clock=lambda: next(ticks) * scanning.CALL_SECONDS / 3
+        root, Scope((ROOT,)), ScanNotes(), clock=lambda: next(ticks) * scanning.CALL_SECONDS * 2
     )
-    assert 1 <= len(scanned.notes) < 10
-    assert scanned.resume is not None
+    assert (len(scanned.notes), scanned.resume) == (
+        scanning.LEAST_ENTRIES,
+        f"{scanning.LEAST_ENTRIES - 1:04}.md",
+    )

@@ -33,6 +33,7 @@ from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT
+from sandbox.policy import Links, Policy
 from tests.notes.conftest import Vault
 
 ENTRY = "20260131T235958Z-" + "a" * 32
@@ -283,3 +284,12 @@ def test_old_temporaries_are_swept_to_the_trash(vault: Vault) -> None:
     assert vault.disk.read("root/a.md") == b"x"
     assert not vault.disk.exists("root/sub/.~fsn-00")
     assert vault.run(SweepTemporaries(now=4e9)).moved == 0
+
+
+def test_a_link_that_may_be_read_is_not_deleted_and_that_is_what_is_said(openat2_vault: Vault) -> None:
+    vault = openat2_vault
+    vault.build("a.md: text", "l.md => a.md")
+    vault.reopen(Policy(Links.WITHIN))
+    with pytest.raises(PathRefused):
+        vault.run(TrashNote("l.md", etag(b"text"), ENTRY))
+    assert vault.run(TrashNote("a.md", etag(b"text"), ENTRY)) == Trashed("a.md", ENTRY)

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import fsnotes
+from fsnotes.server.stdio import LARGE_FRAME
 from fsnotes.server.tools import TOOLS
 from tests.server.conftest import Vault
 from tests.server.wire import SERVER_KEY, Wire, accept, call, envelope, failed, request
@@ -273,3 +274,16 @@ def test_calls_that_run_at_once_are_each_answered(notes: Vault) -> None:
     assert {id_: answer["result"]["content"][1]["text"] for id_, answer in answers.items()} == {
         number: str(number) for number in range(40)
     }
+
+
+def test_large_frames_are_parsed_beside_the_loop_and_answered_in_their_place(notes: Vault) -> None:
+    """What comes behind a large frame waits for it; a cancellation behind it finds it, and the end comes in time."""
+    text = "x" * (LARGE_FRAME + 1)
+    broken = b'{"a":[' + b"[]," * (LARGE_FRAME // 3 + 1) + b"]}"
+    create = call(21, "notes_create", notes.args(path="large", content=text))
+    notes.wire.send_raw(broken + b"\n" + json.dumps(create).encode() + b"\n")
+    notes.wire.send(request(22, "server/discover"))
+    assert notes.wire.receive()["error"]["code"] == -32700
+    answers = notes.wire.receive_all(2)
+    assert sorted(answers) == [21, 22]
+    assert notes.files() == {"large.md": text}

@@ -46,7 +46,7 @@ SETTINGS = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-AT_LENGTH = settings(SETTINGS, max_examples=250)
+AT_LENGTH = settings(SETTINGS, max_examples=120)
 
 NAMES = ("a", "b", "Größe", "with space", "x.y")
 FOLDERS = ("", "one/", "one/two/", "Ärger/")
