@@ -25,8 +25,11 @@ LOCK_SECONDS: Final = 2.0
 _SPARE: Final = 256
 """Room in a `begun` line for what is only known afterwards, beside the path: two etags, an outcome."""
 
-_MAX_FIELD: Final = 4200
-"""Longest text of one field, in characters: a path is at most 4,095 bytes."""
+_MAX_PATH: Final = 4200
+"""Longest path whose other spellings are given room, in characters; a little more than any path has."""
+
+_MAX_FIELD: Final = 25_000
+"""Longest text of one field, in bytes of JSON: a path is at most 4,095 bytes, and `\\u0001` takes six for one."""
 
 
 _MAX_REFUSED_FIELD: Final = 400
@@ -61,8 +64,8 @@ class AuditLog:
         """Write the `begun` line of a change. Raises Unavailable when there is no room: nothing may be changed."""
         line = self._encode(event)
         # Where the path is known already, only its spelling can change: a suffix, another Unicode form.
-        known = (event.path or "")[:_MAX_FIELD].encode("utf-8", "replace")
-        spare = _SPARE + (2 * len(known) or _MAX_FIELD)
+        known = (event.path or "")[:_MAX_PATH].encode("utf-8", "replace")
+        spare = _SPARE + (2 * len(known) or 3 * _MAX_PATH)
         slot = line[:-1] + b" " * spare + b"\n"
         try:
             with self._appending() as (descriptor, end):
@@ -106,6 +109,17 @@ class AuditLog:
             else:
                 return
 
+    def _give_back(self, descriptor: int, offset: int, line: bytes, length: int) -> None:
+        """Cut a line's padding off the end of the file, if nobody has written behind it."""
+        with self._mutex:
+            self._lock(descriptor)
+            try:
+                if os.fstat(descriptor).st_size == offset + length:
+                    _write_all(descriptor, line, offset)
+                    os.ftruncate(descriptor, offset + len(line))
+            finally:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+
     @staticmethod
     def _append(descriptor: int, end: int, line: bytes) -> None:
         try:
@@ -131,7 +145,7 @@ class AuditLog:
             "requestId": event.request_id,
             "traceId": event.trace_id,
         }
-        clipped = {key: value[:most] if value is not None else None for key, value in fields.items()}
+        clipped = {key: _clip(value, most) if value is not None else None for key, value in fields.items()}
         return json.dumps(clipped, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -145,6 +159,12 @@ class Reservation:
         self._offset = offset
         self._length = length
 
+    def refuse(self, outcome: str) -> None:
+        """Overwrite the `begun` line of a change that was not made, and give its room back where it is the last."""
+        event = replace(self._event, outcome=outcome)
+        line = self._log._encode(event, most=_MAX_REFUSED_FIELD)  # noqa: SLF001 - one idea in two classes
+        self._end(line, shrink=True)
+
     def settle(
         self, outcome: str, *, path: str | None = None, before: str | None = None, after: str | None = None
     ) -> None:
@@ -155,13 +175,26 @@ class Reservation:
         line = self._log._encode(event)  # noqa: SLF001 - one idea in two classes
         if len(line) > self._length:
             line = self._log._encode(replace(event, path=self._event.path))  # noqa: SLF001
+        self._end(line, shrink=False)
+
+    def _end(self, line: bytes, *, shrink: bool) -> None:
         try:
             _write_all(self._descriptor, line[:-1].ljust(self._length - 1) + b"\n", self._offset)
+            if shrink:
+                self._log._give_back(self._descriptor, self._offset, line, self._length)  # noqa: SLF001
         except OSError:
             # The room was taken beforehand, so this is a broken disk; the `begun` line stays and says so.
             pass
         finally:
             os.close(self._descriptor)
+
+
+def _clip(value: str, most: int) -> str:
+    """Cut *value* so that its JSON takes at most *most* bytes."""
+    value = value[:most]
+    while (excess := len(json.dumps(value)) - 2 - most) > 0:
+        value = value[: -max(1, excess // 12)]
+    return value
 
 
 def _write_all(descriptor: int, data: bytes, offset: int) -> None:

@@ -353,7 +353,8 @@ class _Story:
             # The caller is told to ask the operator, and this is what the operator needs. Host paths stay here.
             _log.error("%s is unavailable: %s: %r", self._event.tool, error.why, error.__cause__)
         if self._reservation is not None:
-            self.done(_outcome(error))
+            reservation, self._reservation = self._reservation, None
+            reservation.refuse(_outcome(error))
         elif isinstance(error, NotAllowed) or (self._changes and isinstance(error, FsnotesError)):
             if isinstance(error, Abandoned):
                 return

@@ -34,9 +34,16 @@ def title_of(data: bytes, name: str) -> str:
     return " ".join(found.split())[:MAX_TITLE].rstrip()
 
 
+def _whole_lines(data: bytes, most: int) -> bytes:
+    """Return the whole lines among the first *most* bytes: half a heading is none."""
+    if len(data) <= most:
+        return data
+    return data[: max(data.rfind(b"\n", 0, most), data.rfind(b"\r", 0, most)) + 1]
+
+
 def _first_heading(data: bytes) -> str | None:
     start = frontmatter.body_start(data)
-    data = data[: start + MAX_SEARCHED]
+    data = _whole_lines(data, start + MAX_SEARCHED)
     if _MAY_HAVE_HEADING.search(b"\n" + data[start:]) is None:
         return None
     found = headings(data, start=start)

@@ -57,6 +57,9 @@ class Broken:
     id: RequestId | None = None
 
 
+MAX_COMMAS: Final = 500_000
+"""No frame has more: it bounds the values that are made of one, and the time in which nothing else is done."""
+
 Frame = Request | Notification | Response | Broken
 
 NOT_JSON: Final = Broken(PARSE_ERROR, "Parse error")
@@ -69,7 +72,8 @@ def parse_frame(line: bytes) -> Frame:
     """Read one line as a message.
 
     Strict: UTF-8 without a byte order mark, no name twice in one object, no NaN and no number beyond a
-    double, no lone surrogate, at most MAX_DEPTH levels. Takes time linear in the length of the line.
+    double, no lone surrogate, at most MAX_DEPTH levels and MAX_COMMAS commas. Takes time linear in the length
+    of the line.
     """
     try:
         message = _strict_json(line)
@@ -103,6 +107,8 @@ _ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def _strict_json(line: bytes) -> Any:
+    if line.count(b",") > MAX_COMMAS:
+        raise ValueError("too many values")
     text = line.decode("utf-8")
     # Counting is cheap and settles nearly every message; only then are the levels themselves measured.
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:

@@ -52,7 +52,10 @@ INTERRUPTED: Final = 130
 
 
 LARGE_FRAME: Final = 262_144
-"""A frame with more bytes than this is parsed in a thread: the largest take seconds, and others wait."""
+"""A frame with more bytes than this is parsed in a thread.
+
+Python runs one thread at a time, so this keeps the loop from being held for all of it, not from being slowed;
+what bounds the time itself is how many values a frame may hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import fold, is_note, placeholder_of, stem
-from fsnotes.notes.titles import MAX_TITLE, title_of
+from fsnotes.notes.titles import MAX_SEARCHED, MAX_TITLE, title_of
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,14 @@ def test_titles_are_compared_without_regard_to_case_and_spelling(left: str, righ
 def test_an_etag_is_made_of_the_bytes_alone() -> None:
     assert etag(b"") == "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NM"
     assert etag(b"a") == etag(b"a") != etag(b"a\n")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_the_search_for_a_heading_ends_at_the_end_of_a_line(end: bytes) -> None:
+    """No title is half of a heading, and nothing becomes one because it was cut."""
+    filler = (b"p" + end) * (MAX_SEARCHED // (1 + len(end)) - 6)
+    for heading in ("# Heading long title é", "===foo"):
+        data = filler + end + heading.encode() + end
+        shown = title_of(b"x" * (MAX_SEARCHED - len(filler) - 8) + end + data, "name.md")
+        assert shown in ("name", "Heading long title é")
+    assert title_of(end * 10 + b"# In reach" + end + filler, "name.md") == "In reach"

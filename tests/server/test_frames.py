@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsnotes.server.frames import (
+    MAX_COMMAS,
     MAX_DEPTH,
     NOT_JSON,
     Broken,
@@ -196,3 +197,10 @@ def test_a_line_of_just_the_limit_is_a_line() -> None:
     splitter = LineSplitter(4)
     assert splitter.feed(b"1234\n12345\n1234") == [b"1234", None]
     assert splitter.end() == [b"1234"]
+
+
+def test_a_frame_of_too_many_values_is_refused_before_they_are_made() -> None:
+    most = MAX_COMMAS - 3  # what stands around the values has three
+    for count, answer in ((most, Request(1, "m", {"a": [0] * (most + 1)})), (most + 1, NOT_JSON)):
+        line = b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[' + b"0," * count + b"0]}}"
+        assert parse_frame(line) == answer

@@ -123,3 +123,21 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         AuditLog(str(tmp_path / "audit.jsonl")).reserve(EVENT)
     assert (tmp_path / "elsewhere").read_text() == ""
+
+
+def test_a_change_that_was_not_made_gives_its_room_back_unless_somebody_wrote_behind_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(str(path))
+    hostile = Event("p", "t", "w", "😀" * 4000, "none")
+    log.reserve(hostile).refuse("invalid_argument")
+    assert path.stat().st_size < 1000
+    first = log.reserve(hostile)
+    log.refuse(Event("p", "t", "w", None, "none", outcome="not_allowed"))
+    first.refuse("invalid_argument")
+    assert [line["outcome"] for line in lines(path)] == [
+        "invalid_argument",
+        "invalid_argument",
+        "not_allowed",
+    ]
