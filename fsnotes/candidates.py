@@ -24,10 +24,13 @@ def find_candidates(
 ) -> Sequence[Candidate]:
     """Return the notes whose title or path is *title*; where there are none, those whose title contains it.
 
-    The full path of a note, as it is spelled on the disk, means that note alone, without a search. Raises
-    NoteNotFound, TooManyMatches, LimitReached, and DeceptiveName when no candidate has an honest name.
+    The full path of a note, in ASCII and as it is spelled on the disk, means that note alone, without a search.
+    Raises NoteNotFound, TooManyMatches, LimitReached, and DeceptiveName when no candidate has an honest name.
     """
-    named = runner.run(grant, DescribeNotes((title,)), abandoned=abandoned).notes
+    named: Sequence[NoteSummary] = ()
+    if title.isascii():
+        # Any other path may have a twin in another Unicode spelling, which only a walk of the granted folders tells.
+        named = runner.run(grant, DescribeNotes((title,)), abandoned=abandoned).notes
     matches: Sequence[NoteSummary | Match] = named or _search(runner, grant, title, abandoned)
     if not matches:
         raise NoteNotFound("note", title)
