@@ -135,3 +135,96 @@ class StorageFailed(SandboxError):
     def __init__(self, number: int, what: str) -> None:
         super().__init__(f"{what}: errno {number}")
         self.errno = number
+
+
+# -- the jail ----------------------------------------------------------------------------------
+
+
+class InvalidReport(SandboxError):
+    """A report about a jail is not what a worker of ours sends."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class LockdownFailed(SandboxError):
+    """A worker cannot lock itself down, and must end without having served anything."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# -- a worker, as its supervisor sees it ---------------------------------------------------------
+
+
+class WorkerFailed(SandboxError):
+    """A worker did not answer a call. Nothing in it names a path.
+
+    *why* is one of a few fixed texts. *sent* says whether the request had reached the worker: if it had and
+    was a change, its outcome is unknown, so read before trying again; if not, nothing was done.
+    """
+
+    def __init__(self, why: str, *, sent: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.sent = sent
+
+
+class WorkerBreach(WorkerFailed):
+    """The worker did what honest code never does: a forbidden call, a reply that is none, a child."""
+
+
+class WorkerCrashed(WorkerFailed):
+    """The worker ended by itself, or closed its channel."""
+
+
+class WorkerHung(WorkerFailed):
+    """The worker did not answer by the deadline; it has been killed and is gone."""
+
+
+class WorkerLimit(WorkerFailed):
+    """The call needed more memory or processor time than a worker may have."""
+
+
+class LevelNotMet(WorkerFailed):
+    """The jail is weaker here than required; this worker has served nothing.
+
+    *missing* names each layer that is not enforced though the required level needs it, with the reason.
+    """
+
+    def __init__(self, *, required: str, reached: str, missing: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(f"jail level {reached}, {required} is required")
+        self.required = required
+        self.reached = reached
+        self.missing = missing
+
+    def again(self) -> LevelNotMet:
+        """Return the same error for somebody else to raise."""
+        return LevelNotMet(required=self.required, reached=self.reached, missing=self.missing)
+
+
+class Quarantined(WorkerFailed):
+    """Too many breaches: nothing is served until an operator has looked and cleared it."""
+
+
+class JailBusy(WorkerFailed):
+    """Too many callers wait, or the deadline came before this one's turn; nothing was sent."""
+
+
+class JailStopped(WorkerFailed):
+    """The jail has been stopped, or was not started."""
+
+
+class HandlerFailed(SandboxError):
+    """The handler in the worker raised an exception; the worker lives on.
+
+    *kind* is the exception's class as `module.Class`; *fields* are those of its attributes that are JSON.
+    Both come from the worker, so they are hostile input.
+    """
+
+    def __init__(self, kind: str, fields: dict[str, object]) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.fields = fields

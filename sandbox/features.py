@@ -40,6 +40,22 @@ class Features:
     sees_bind_mounts: bool
     """Whether `Mounts.REFUSE` sees a mount of the same file system."""
 
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """Say what is weaker here than elsewhere, a sentence each; nothing where all is as it should be."""
+        found = []
+        if self.rename_flags is False:
+            found.append(
+                "names are not exchanged in one step: a kill can leave a restored note with two names"
+            )
+        if not self.folder_sync:
+            found.append("folders cannot be synced: a new name may not survive a power cut")
+        if self.lock == "file":
+            found.append("folders cannot be locked: a lock file in the state folder stands in")
+        if not self.sees_bind_mounts:
+            found.append("bind mounts of the same file system are not told from folders")
+        return tuple(found)
+
 
 def probe(tree: Beneath, lock: Lock) -> Features:
     """Try everything once and remove what was made for it."""

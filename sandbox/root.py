@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
 
@@ -52,6 +53,7 @@ __all__ = [
     "FileIdentity",
     "Kind",
     "Listing",
+    "Place",
     "Replaced",
     "Root",
     "SweepReport",
@@ -62,6 +64,22 @@ SWEEP_AGE_SECONDS: Final = 60.0
 _STRICT: Final = Policy()
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path, and the device and inode of the directory that it led to."""
+
+    path: str
+    identity: tuple[int, int]
+
+    def still_holds(self) -> bool:
+        """Say whether the path still leads to that very directory (or it was moved, replaced or removed)."""
+        try:
+            status = os.stat(self.path)
+        except (OSError, ValueError):
+            return False
+        return (status.st_dev, status.st_ino) == self.identity
+
+
 class Root:
     """One directory and its policy. Safe to use from several threads; close it when none is in a call.
 
@@ -69,10 +87,12 @@ class Root:
     take it themselves. Every method raises the exceptions of `sandbox.errors` and no OSError.
     """
 
-    def __init__(self, tree: Beneath, identity: tuple[int, int], lock_file: str | None) -> None:
+    def __init__(self, tree: Beneath, place: Place, lock_file: str | None) -> None:
         self._tree = tree
         self._lock = Lock(tree, lock_file)
-        self.identity: Final = identity
+        self.place: Final = place
+        """Where the directory was when it was opened."""
+        self.identity: Final = place.identity
         """Device and inode of the directory."""
 
     @classmethod
@@ -100,7 +120,8 @@ class Root:
         except BaseException:
             os.close(fd)
             raise
-        return cls(tree, (status.st_dev, status.st_ino), lock_file)
+        place = Place(os.path.abspath(os.fsdecode(path)), (status.st_dev, status.st_ino))
+        return cls(tree, place, lock_file)
 
     @property
     def policy(self) -> Policy:
@@ -123,14 +144,6 @@ class Root:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def is_still_at(self, path: str | os.PathLike[str]) -> bool:
-        """Say whether *path* still leads to this very directory (or it was moved or replaced)."""
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
-            return False
-        return (status.st_dev, status.st_ino) == self.identity
 
     def features(self) -> Features:
         """Try what the file system offers. Makes and removes two files of our own."""

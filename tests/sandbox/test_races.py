@@ -23,6 +23,7 @@ import pytest
 
 from sandbox import _linux
 from sandbox.errors import (
+    Escape,
     Exists,
     IdentityChanged,
     LinkRefused,
@@ -110,7 +111,7 @@ class Race:
             self.number += 1
             try:
                 self.outcomes[attempt(self)] += 1
-            except (LinkRefused, IdentityChanged, NotRegular, NotAFolder, Missing, Exists) as refusal:
+            except (Escape, IdentityChanged, NotRegular, NotAFolder, Missing, Exists) as refusal:
                 self.outcomes[type(refusal).__name__] += 1
             reset(self)
 

@@ -127,12 +127,11 @@ def test_closed_root_answers_nothing_and_touches_no_other_descriptor(disk: Tree)
 def test_root_follows_its_directory_and_knows_when_the_path_names_another(disk: Tree) -> None:
     disk.build("root/a.md: a", "other/a.md: b")
     with disk.open_root() as root:
-        assert root.is_still_at(disk.path("root"))
+        assert root.place.still_holds()
         os.rename(disk.path("root"), disk.path("moved"))
-        assert not root.is_still_at(disk.path("root"))
+        assert not root.place.still_holds()
         os.rename(disk.path("other"), disk.path("root"))
-        assert not root.is_still_at(disk.path("root"))
-        assert root.is_still_at(disk.path("moved"))
+        assert not root.place.still_holds()
         assert root.read(P("a.md")).data == b"a"
         assert root.identity == (os.stat(disk.path("moved")).st_dev, os.stat(disk.path("moved")).st_ino)
 

@@ -1,0 +1,310 @@
+"""The thread beside a jail's callers: it starts each worker, watches it to its end, and decides what follows.
+
+It lives as long as its workers, since the kernel kills a worker when the thread that started it ends. It sees a
+death while nobody asks, it looks at memory, processor time, threads and children from outside, and it logs what
+the worker writes to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.errors import (
+    JailStopped,
+    LevelNotMet,
+    Quarantined,
+    WorkerBreach,
+    WorkerFailed,
+)
+from sandbox.jail.employed import Employed
+from sandbox.jail.endings import STOPPED, Ended, Ending, read_exit
+from sandbox.jail.errorlog import ErrorLog
+from sandbox.jail.events import Event, Happening, Observer
+from sandbox.jail.hiring import begin, employ
+from sandbox.jail.history import History
+from sandbox.jail.process import REAP_SECONDS
+from sandbox.jail.report import Level, Report
+from sandbox.jail.spec import JailSpec
+from sandbox.jail.turns import Turns
+from sandbox.jail.watching import Sample, look
+
+WATCH_SECONDS: Final = 1.0
+"""How often a worker is looked at from outside."""
+
+MAX_EVENTS: Final = 64
+
+_BLIND_SECONDS: Final = 0.02  # where the kernel does not tell that a process is over
+_CPU_SHARE: Final = 0.5  # of the limit of its life, after which a worker is replaced
+_IDLE_SHARE: Final = 0.3  # of a processor, which nobody uses who waits for a request
+_SPIN_SECONDS: Final = 0.001
+
+BUSY_WHILE_IDLE: Final = Ended(Ending.BREACH, "the worker works while nobody asks it to")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Glance:
+    """What was seen of a worker, and whether a call was in it."""
+
+    sample: Sample
+    idle: bool
+    calls: int
+
+
+class Keeper:
+    """Keeps one worker of *spec* in *turns*, one after another. `start`, `clear`, `stop` and `ring` are for any thread.
+
+    *report*, *sample* and *events* may be read at any time.
+    """
+
+    def __init__(
+        self,
+        spec: JailSpec,
+        *,
+        require: Level,
+        entry: str,
+        turns: Turns[Employed],
+        memory_mark: int,
+        observe: Observer,
+        clock: Callable[[], float],
+        sleep: Callable[[threading.Event, float], object],
+    ) -> None:
+        self.report: Report | None = None
+        self.sample: Sample | None = None
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self._spec = spec
+        self._require = require
+        self._entry = entry
+        self._turns = turns
+        self._memory_mark = memory_mark
+        self._observe = observe
+        self._clock = clock
+        self._sleep = sleep
+        self._history = History(clock)
+        self._mutex = threading.Lock()
+        self._worker: Employed | None = None
+        self._failure: WorkerFailed | None = None
+        self._began = threading.Event()
+        self._stopping = threading.Event()
+        self._cleared = threading.Event()
+        self._bell, self._hammer = socket.socketpair()
+        self._bell.settimeout(0)
+        self._hammer.settimeout(0)
+        self._thread = threading.Thread(target=self._keep, name="jail keeper", daemon=True)
+
+    def start(self) -> Report:
+        """Start the thread and the first worker, and return its report; raise why there is none."""
+        self._thread.start()
+        self._began.wait()
+        if self._failure is not None or self.report is None:
+            raise self._failure or _stopped()
+        return self.report
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The latest events, the oldest first."""
+        with self._mutex:
+            return tuple(self._events)
+
+    def clear(self) -> None:
+        """Forget the failures of the past, and start a worker if none was to be started."""
+        self._cleared.set()
+
+    def stop(self, seconds: float) -> None:
+        """End the worker, refuse all callers, and wait so many seconds for the thread to end."""
+        self._stopping.set()
+        self._cleared.set()
+        self._turns.refuse(_stopped)
+        with self._mutex:
+            worker = self._worker
+        if worker is not None:
+            worker.end(STOPPED)
+        self.ring()
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        if not self._thread.is_alive():
+            self._bell.close()
+            self._hammer.close()
+
+    def ring(self) -> None:
+        """Make the thread look at the worker at once."""
+        with contextlib.suppress(OSError):
+            self._hammer.send(b"!")
+
+    # -- the thread ----------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                pause = self._judge(self._serve())
+                if pause and not self._stopping.is_set():
+                    self._sleep(self._stopping, pause)
+        except Exception:
+            logger.exception("the supervision of a worker failed; its jail is stopped")
+        finally:
+            self._stopping.set()
+            self._turns.refuse(_stopped)
+            if not self._began.is_set():
+                self._failure = self._failure or _stopped()
+                self._began.set()
+
+    def _serve(self) -> Ended | WorkerFailed:
+        """Start a worker and watch it to its end; return how it ended, or why it did not begin."""
+        self._history.started()
+        try:
+            worker = employ(self._spec, entry=self._entry)
+        except WorkerFailed as failure:
+            return failure
+        process = worker.process
+        errors = ErrorLog(process.errors, pid=process.pid)
+        try:
+            self._remember(worker)
+            try:
+                self.report = begin(worker, self._spec, require=self._require)
+            except WorkerFailed as failure:
+                return failure
+            self._note(Happening.STARTED, self.report.level.value, pid=process.pid)
+            self._turns.allow()
+            self._turns.offer(worker)
+            self._began.set()
+            return self._watch(worker, errors)
+        finally:
+            self._turns.withdraw(worker)
+            worker.end(STOPPED)
+            process.wait_until_gone(REAP_SECONDS)
+            errors.close()
+            worker.close()
+
+    def _remember(self, worker: Employed) -> None:
+        with self._mutex:
+            self._worker = worker
+        if self._stopping.is_set():
+            worker.end(STOPPED)
+
+    def _watch(self, worker: Employed, errors: ErrorLog) -> Ended:
+        process = worker.process
+        poll = select.poll()
+        poll.register(self._bell, select.POLLIN)
+        poll.register(process.errors, select.POLLIN)
+        if process.handle is not None:
+            poll.register(process.handle, select.POLLIN)
+        step = WATCH_SECONDS if process.handle is not None else _BLIND_SECONDS
+        next_look = time.monotonic() + WATCH_SECONDS
+        reads, seen = True, None
+        while (status := process.reap()) is None:
+            ready = {descriptor for descriptor, _ in poll.poll(step * 1_000)}
+            if self._bell.fileno() in ready:
+                self._silence()
+            if reads and process.errors.fileno() in ready:
+                reads = self._read_errors(poll, process.errors.fileno(), errors)
+            if worker.ended is not None:
+                process.kill()
+            if process.handle in ready:
+                time.sleep(_SPIN_SECONDS)  # the outer half is over and the inner one not quite
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + WATCH_SECONDS
+                seen = self._look(worker, seen)
+        return worker.settle(read_exit(status))
+
+    def _silence(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._bell.recv(4_096):
+                pass
+
+    @staticmethod
+    def _read_errors(poll: select.poll, number: int, errors: ErrorLog) -> bool:
+        if errors.read():
+            return True
+        poll.unregister(number)
+        return False
+
+    def _look(self, worker: Employed, before: _Glance | None) -> _Glance | None:
+        """Look at *worker* from outside, and end or retire it when that is due; return what was seen."""
+        idle, calls = self._turns.is_free(worker), worker.calls
+        sample = look(worker.process)
+        if isinstance(sample, Ended):
+            worker.end(sample)
+        if not isinstance(sample, Sample):
+            return None
+        self.sample = sample
+        seconds = self._spec.limits.cpu_seconds
+        used = 0.0
+        if idle and before is not None and before.idle and before.calls == calls:
+            used = sample.cpu_seconds - before.sample.cpu_seconds
+        if used > WATCH_SECONDS * _IDLE_SHARE:
+            worker.end(BUSY_WHILE_IDLE)
+        elif sample.memory > self._memory_mark:
+            self._retire(worker, "it holds much memory")
+        elif seconds is not None and sample.cpu_seconds > seconds * _CPU_SHARE:
+            self._retire(worker, "it has used much of its processor time")
+        return _Glance(sample, idle, calls)
+
+    def _retire(self, worker: Employed, why: str) -> None:
+        """Replace *worker* at once when it is idle, else when its caller is done."""
+        worker.retirement = Ended(Ending.RECYCLED, why)
+        if self._turns.withdraw_free(worker):
+            worker.end(worker.retirement)
+
+    def _judge(self, outcome: Ended | WorkerFailed) -> float:
+        """Return how long to wait before the next worker, and wait for `clear` first where that is needed."""
+        if isinstance(outcome, Ended):
+            self._note(Happening.ENDED, outcome.why, ending=outcome.kind)
+            if outcome.kind.is_planned:
+                return 0
+            breach = outcome.kind is Ending.BREACH
+        else:
+            self._note(Happening.NOT_STARTED, outcome.why)
+            if not self._began.is_set():
+                self._failure = outcome
+                self._stopping.set()
+                return 0
+            breach = isinstance(outcome, WorkerBreach)
+        pause = self._history.failed(breach=breach)
+        if isinstance(outcome, LevelNotMet):
+            return self._wait_for_clear(Happening.LEVEL_LOST, outcome.again)
+        if self._history.is_quarantined:
+            return self._wait_for_clear(Happening.QUARANTINED, _quarantined)
+        return pause
+
+    def _wait_for_clear(self, happening: Happening, refusal: Callable[[], WorkerFailed]) -> float:
+        self._cleared.clear()
+        if self._stopping.is_set():
+            return 0
+        self._turns.refuse(refusal)
+        self._note(happening, refusal().why)
+        self._cleared.wait()
+        if self._stopping.is_set():
+            return 0
+        self._history.clear()
+        self._note(Happening.CLEARED, refusal().why)
+        self._turns.allow()
+        return 0
+
+    def _note(
+        self, happening: Happening, why: str, *, ending: Ending | None = None, pid: int | None = None
+    ) -> None:
+        event = Event(self._clock(), happening, why, ending=ending, pid=pid)
+        with self._mutex:
+            self._events.append(event)
+        # Of one that did not start the caller is told, who then says it better.
+        quiet = event.is_expected or happening is Happening.NOT_STARTED
+        logger.log(logging.INFO if quiet else logging.WARNING, "worker %s: %s", happening.value, why)
+        self._observe(event)
+
+
+def _stopped() -> WorkerFailed:
+    return JailStopped("the jail was stopped")
+
+
+def _quarantined() -> WorkerFailed:
+    return Quarantined("the worker broke its rules too often; nothing is served until an operator clears it")

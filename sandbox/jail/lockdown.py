@@ -1,0 +1,272 @@
+"""`lock_down`: the steps that turn a fresh process into a worker with one workspace, in their only order.
+
+Each step can undo or prevent another: namespaces need what the later ones take away, the account can only be
+changed before the capabilities go, being non-dumpable would keep the maps of a user namespace from being
+written, Landlock needs no_new_privs, and the filter comes last since it forbids all the others. Then the layers
+are tried, and the report says what was refused. Nothing is inferred from versions.
+
+What a host does not give is `unavailable` in the report, with the call that failed; whether that is enough
+is not decided here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from sandbox import _linux
+from sandbox.errors import LockdownFailed, RootUnusable
+from sandbox.jail import landlock, limits, namespaces, proving, seccomp
+from sandbox.jail.landlock import Right
+from sandbox.jail.limits import Account
+from sandbox.jail.namespaces import Entered, Folder
+from sandbox.jail.proving import Proofs
+from sandbox.jail.report import LANDLOCK_FLOOR, Fact, Layer, LayerName, LayerState, Level, Report, reason
+from sandbox.jail.spec import INSIDE_INDEX, INSIDE_WORKSPACE, JailSpec, Plan
+from sandbox.names import display
+from sandbox.policy import Policy
+from sandbox.resolve import LOOK_FOLDER, choose_resolver
+
+_STANDARD: Final = (0, 1, 2)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """One layer on its way: in force or not, why not, and what has proven it."""
+
+    why: str | None = None
+    in_force: bool = False
+    proofs: Proofs = field(default_factory=Proofs)
+    facts: dict[str, Fact] = field(default_factory=dict)
+
+    def finish(self, name: LayerName, *, wanted: bool = True) -> Layer:
+        state = LayerState.ENFORCED
+        if not wanted:
+            state = LayerState.OFF
+        elif not self.in_force:
+            state = LayerState.UNAVAILABLE
+        elif self.proofs.failures or not self.proofs.refused:
+            state = LayerState.FAILED
+            self.why = "; ".join(self.proofs.failures) or "nothing on this host can prove it"
+        return Layer(name, state, self.why, tuple(self.proofs.refused), MappingProxyType(self.facts))
+
+
+def lock_down(plan: Plan) -> Report:
+    """Take everything from this process but the folders of the plan, prove it, and return the proof.
+
+    To be called once, after every import, in a process of one thread. It returns standing in the workspace, with
+    only 0, 1, 2 and the kept descriptors open. In namespaces this process splits, and the call returns in the
+    inner half, as process 1. A report that `failed` must still be sent, and then nothing else be done.
+
+    Raises LockdownFailed when there is no sense in going on; the process must end then.
+    """
+    spec = plan.spec
+    _need_one_thread()
+    _check_descriptors(plan.keep)
+    try:
+        limits.die_with_parent(plan.parent)
+    except OSError as error:
+        raise LockdownFailed(f"there is no jail on this system: {reason(error)}") from error
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored one would take the halves' exit status away
+    folders, account = _look_at_folders(spec)
+    spaces, entered = _try_namespaces(spec, folders, account, parent=plan.parent)
+    opened = tuple(_open(each, inside=spaces.in_force) for each in folders)
+    os.fchdir(opened[0])
+    bounds, rights = _Progress(), _Progress()
+    with _refusable(bounds):
+        if spec.kind == "index":
+            limits.yield_to_others()
+        limits.apply(spec.limits)
+    with _refusable(rights):
+        limits.become(account)
+    files = proving.that_work(proving.outside_files())
+    calls = proving.that_work(proving.calls())
+    bounding = limits.drop_capabilities()
+    if entered is None:
+        limits.die_with_parent(plan.parent)
+    else:
+        namespaces.die_with_outer_half(entered.outer_half)
+        os.close(entered.outer_half)
+    limits.forbid_new_privileges()
+    limits.hide_memory()
+    guard = _try_landlock(spec, opened)
+    for each in opened:
+        os.close(each)
+    if rights.in_force:
+        proving.prove_account(rights.proofs, account)
+    rights.facts |= {"uid": account.uid, "gid": account.gid, "bounding": "empty" if bounding else "kept"}
+    filtered = _try_seccomp()
+    # -- everything is in force: try it ---------------------------------------------------------
+    if guard.in_force:
+        guard.proofs.attempt((*files, *proving.new_file(spec.kind)))
+    if filtered.in_force:
+        filtered.proofs.attempt((*calls, proving.fork()))
+    if bounds.in_force:
+        proving.prove_limits(bounds.proofs, spec.limits, plan.keep[0] if plan.keep else 2)
+        bounds.facts |= {"memory": spec.limits.memory, "open_files": spec.limits.open_files}
+        bounds.facts |= {"file_size": spec.limits.file_size, "cpu_seconds": spec.limits.cpu_seconds or 0}
+    if entered is not None:
+        _prove_namespaces(spaces.proofs, entered, folders)
+    return Report(
+        kind=spec.kind,
+        layers=(
+            guard.finish("landlock"),
+            filtered.finish("seccomp"),
+            spaces.finish("namespaces", wanted=spec.want is Level.FULL),
+            bounds.finish("limits"),
+            rights.finish("capabilities"),
+        ),
+        cwd=display(os.getcwd()),
+        root_entries=None if entered is None else entered.root_entries,
+        resolver=_resolver(),
+    )
+
+
+@contextlib.contextmanager
+def _refusable(layer: _Progress) -> Iterator[None]:
+    """Run the step of a layer; what the host refuses is written down as the reason."""
+    try:
+        yield
+        layer.in_force = True
+    except OSError as error:
+        layer.why = reason(error)
+
+
+def _need_one_thread() -> None:
+    # SAFETY: Landlock and namespaces bind the calling thread alone, so another one would be free.
+    try:
+        count = len(os.listdir("/proc/self/task"))
+    except OSError:
+        count = threading.active_count()
+    if count != 1:
+        raise LockdownFailed("a worker that locks itself down has one thread")
+
+
+def _check_descriptors(keep: tuple[int, ...]) -> None:
+    """Close what is not kept. A kept directory would lead out, a missing standard one be somebody's file."""
+    for descriptor in (*_STANDARD, *keep):
+        try:
+            mode = os.fstat(descriptor).st_mode
+        except OSError as error:
+            raise LockdownFailed("a descriptor that a worker keeps is not open") from error
+        if stat.S_ISDIR(mode):
+            raise LockdownFailed("a worker keeps no directory from outside")
+    try:
+        found = [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        found = list(range(os.sysconf("SC_OPEN_MAX")))
+    for descriptor in found:
+        if descriptor not in _STANDARD and descriptor not in keep:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def _look_at_folders(spec: JailSpec) -> tuple[tuple[Folder, ...], Account]:
+    workspace_rights, index_rights = landlock.rights_of(spec.kind)
+    folders: list[Folder] = []
+    for path, inside, granted in (
+        (spec.workspace, INSIDE_WORKSPACE, workspace_rights),
+        (spec.index, INSIDE_INDEX, index_rights),
+    ):
+        if path is None:
+            continue
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except OSError as error:
+            raise LockdownFailed("a folder of the jail is not there") from error
+        if not stat.S_ISDIR(status.st_mode):
+            raise LockdownFailed("a folder of the jail is no folder")
+        identity = (status.st_dev, status.st_ino)
+        if not folders:
+            account = limits.account_for(status)
+            if spec.identity not in (None, identity):
+                raise LockdownFailed("the workspace was moved or replaced")
+        folders.append(Folder(path, inside, identity, writable=bool(granted & Right.WRITE_FILE)))
+    return tuple(folders), account
+
+
+def _open(folder: Folder, *, inside: bool) -> int:
+    path = folder.inside if inside else folder.path
+    try:
+        descriptor = os.open(path, LOOK_FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
+        status = os.fstat(descriptor)
+    except OSError as error:
+        raise LockdownFailed("a folder of the jail cannot be opened") from error
+    if (status.st_dev, status.st_ino) != folder.identity:
+        raise LockdownFailed("a folder of the jail was moved or replaced")
+    return descriptor
+
+
+def _try_namespaces(
+    spec: JailSpec, folders: tuple[Folder, ...], account: Account, *, parent: int
+) -> tuple[_Progress, Entered | None]:
+    layer = _Progress()
+    if spec.want is not Level.FULL:
+        return layer, None
+    layer.why = namespaces.obstacle(folders, account)
+    if layer.why is not None:
+        return layer, None
+    try:
+        entered = namespaces.enter(folders, account, parent=parent)
+    except OSError as error:
+        # There is no way back from half of it.
+        raise LockdownFailed(f"namespaces: {reason(error)}") from error
+    layer.in_force = True
+    layer.facts["user_namespace"] = entered.own_account_only
+    return layer, entered
+
+
+def _prove_namespaces(proofs: Proofs, entered: Entered, folders: tuple[Folder, ...]) -> None:
+    proofs.demand(entered.proof != (), *entered.proof)
+    proofs.demand(os.getpid() == 1, "process 1")
+    visible = tuple(sorted(folder.inside.lstrip("/") for folder in folders))
+    proofs.demand(entered.root_entries == visible, f"only {', '.join(visible)} at /")
+    proofs.attempt(proving.hidden_paths())
+
+
+def _try_landlock(spec: JailSpec, opened: tuple[int, ...]) -> _Progress:
+    layer = _Progress()
+    network = proving.that_work(proving.network())
+    strangers = proving.that_work(proving.strangers())
+    with _refusable(layer):
+        done = landlock.restrict(tuple(zip(opened, landlock.rights_of(spec.kind), strict=False)))
+        layer.facts |= {"abi": done.abi, "rights": hex(done.files), "net": done.net, "scope": done.scope}
+        if done.net:
+            layer.proofs.attempt(network)
+        if done.scope:
+            layer.proofs.attempt(strangers)
+        if done.abi < LANDLOCK_FLOOR:
+            layer.why = (
+                f"ABI {done.abi} is too old to count: it does not keep files outside from being emptied"
+            )
+    return layer
+
+
+def _try_seccomp() -> _Progress:
+    layer = _Progress()
+    with _refusable(layer):
+        program = seccomp.build(pid=os.getpid(), machine=_linux.MACHINE)
+        seccomp.install(program)
+        layer.facts |= {"machine": _linux.MACHINE, "filter": hashlib.sha256(program).hexdigest()}
+    return layer
+
+
+def _resolver() -> str:
+    try:
+        here = os.open(".", LOOK_FOLDER | os.O_CLOEXEC)
+    except OSError as error:
+        raise LockdownFailed("the workspace cannot be opened by the worker's account") from error
+    try:
+        return choose_resolver(here, Policy()).name
+    except RootUnusable as error:
+        raise LockdownFailed("the workspace cannot be used as a root") from error
+    finally:
+        os.close(here)

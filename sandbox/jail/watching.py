@@ -1,0 +1,78 @@
+"""What a supervisor sees of a worker from outside, and what it makes of it.
+
+Only what the kernel tells about another process is used: memory, processor time, threads, children. Which
+process it is was fixed when it started, by number and time of creation, so that a number used again is nobody.
+Open files and connections of a jailed worker cannot be seen without more rights, and are not asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import psutil
+
+from sandbox.jail.endings import Ended, Ending
+from sandbox.jail.process import WorkerProcess
+
+NO_INNER_HALF: Final = Ended(Ending.BREACH, "the worker does not have the process that its report speaks of")
+EXTRA_CHILD: Final = Ended(Ending.BREACH, "the worker has a process that it must not have")
+EXTRA_THREAD: Final = Ended(Ending.BREACH, "the worker has a thread that it must not have")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The serving half of a worker at one moment: resident bytes, processor seconds of its life, threads."""
+
+    memory: int
+    cpu_seconds: float
+    threads: int
+
+
+def children(pid: int) -> list[int]:
+    """Return the children of a process of one thread; none when it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as listing:
+            return [int(number) for number in listing.read(4_096).split()]
+    except (FileNotFoundError, ProcessLookupError):
+        # Kernels may lack the list; then every process of the host must be looked at (a millisecond for 30).
+        try:
+            return [child.pid for child in psutil.Process(pid).children()]
+        except psutil.Error:
+            return []
+
+
+def find_inner(process: WorkerProcess, *, split: bool) -> Ended | None:
+    """Find the half of *process* that serves; return what is wrong when there is no such, or one too many."""
+    found = children(process.pid)
+    if not split:
+        return EXTRA_CHILD if found else None
+    if len(found) != 1:
+        return NO_INNER_HALF
+    try:
+        process.attend(psutil.Process(found[0]))
+    except psutil.Error:
+        return NO_INNER_HALF
+    return None
+
+
+def look(process: WorkerProcess) -> Sample | Ended | None:
+    """Return what *process* uses, or why it must end; None when it is gone."""
+    serving = process.serving
+    expected = [] if serving.pid == process.pid else [serving.pid]
+    try:
+        with serving.oneshot():
+            sample = Sample(
+                memory=serving.memory_info().rss,
+                cpu_seconds=sum(serving.cpu_times()[:2]),
+                threads=serving.num_threads(),
+            )
+        if not serving.is_running():
+            return None
+    except psutil.Error:
+        return None
+    if sample.threads > 1:
+        return EXTRA_THREAD
+    if children(process.pid) not in (expected, []) or (expected and children(serving.pid)):
+        return EXTRA_CHILD
+    return sample

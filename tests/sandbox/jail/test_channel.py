@@ -1,0 +1,267 @@
+"""Frames: what is one, what is refused, and that nobody waits longer than the deadline."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.jail import channel as channels
+from sandbox.jail.channel import (
+    MAX_DEPTH,
+    BadFrame,
+    Channel,
+    ChannelClosed,
+    ChannelTimeout,
+    FrameFault,
+    decode,
+    encode,
+)
+
+MOST = 1 << 20
+SHORT = 0.05
+
+texts = st.text(st.characters(exclude_categories=("Cs",)))
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
+values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=12)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Channel, socket.socket]]:
+    """A channel, and the bare other end."""
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours, most=MOST)
+    with theirs:
+        yield channel, theirs
+    channel.close()
+
+
+def soon(seconds: float = 5) -> float:
+    return time.monotonic() + seconds
+
+
+def frame(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def fault_of(body: bytes) -> FrameFault:
+    with pytest.raises(BadFrame) as caught:
+        decode(body)
+    return caught.value.fault
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(texts, values, max_size=4))
+def test_what_is_encoded_is_decoded_alike_or_is_nested_too_deeply(message: dict[str, object]) -> None:
+    body = encode(message, most=1 << 30)[4:]
+    try:
+        read = decode(body)
+    except BadFrame:
+        assert fault_of(body) is FrameFault.TOO_DEEP
+    else:
+        assert read == message
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(texts, values, max_size=4))
+def test_compiled_encoder_writes_what_the_documented_one_writes(message: dict[str, object]) -> None:
+    """The encoder that is used is not documented; it must not be another one in some release."""
+    assert "".join(channels._pieces(message, 0)) == channels._ENCODER.encode(message)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, "\ud800", {1, 2}, b"bytes", object()],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_json_is_not_sent(value: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        encode({"value": value}, most=MOST)
+
+
+def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
+    exact = len(encode({"text": "x" * 100}, most=MOST)) - 4
+    assert encode({"text": "x" * 100}, most=exact)
+    with pytest.raises(ValueError, match="more than"):
+        encode({"text": "x" * 101}, most=exact)
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (b"", FrameFault.NOT_JSON),
+        (b"{", FrameFault.NOT_JSON),
+        (b'{"a":1}x', FrameFault.NOT_JSON),
+        (b'{"a":1}{"a":1}', FrameFault.NOT_JSON),
+        (b' {"a":1}', FrameFault.NOT_JSON),
+        (b'{"a":NaN}', FrameFault.NOT_JSON),
+        (b'{"a":-Infinity}', FrameFault.NOT_JSON),
+        (b'{"a":"\xff"}', FrameFault.NOT_JSON),
+        (b'{"a":"\xed\xa0\x80"}', FrameFault.NOT_JSON),
+        (b'{"a":"\\ud800"}', FrameFault.NOT_JSON),
+        (b'{"\\uDFFF":1}', FrameFault.NOT_JSON),
+        (b'{"a":"\n"}', FrameFault.NOT_JSON),
+        (b'{"a":' + b"9" * 5_000 + b"}", FrameFault.NOT_JSON),
+        (b"[" * 200_000, FrameFault.NOT_JSON),
+        (b'{"a":' * 200_000, FrameFault.NOT_JSON),
+        (b"[]", FrameFault.NOT_AN_OBJECT),
+        (b'"text"', FrameFault.NOT_AN_OBJECT),
+        (b"null", FrameFault.NOT_AN_OBJECT),
+        (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), FrameFault.TOO_DEEP),
+        (b'{"a":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}", FrameFault.TOO_DEEP),
+    ],
+    ids=lambda value: repr(value[:20]) if isinstance(value, bytes) else None,
+)
+def test_body_that_is_no_strict_object_is_refused(body: bytes, fault: FrameFault) -> None:
+    assert fault_of(body) is fault
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b'{"a":"\\ud83d\\ude00"}',  # two halves that are one character
+        b'{"a":"\\\\ud800"}',  # a text about an escape
+        b'{"a":' * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH,
+        b'{"a":"' + b"[" * 100 + b'"}',
+        json.dumps({"rows": [{"a": [1, 2]}] * 500}).encode(),
+    ],
+    ids=lambda body: repr(body[:20]),
+)
+def test_nearest_body_that_is_one_is_read(body: bytes) -> None:
+    assert decode(body) == json.loads(body)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_object_or_a_bad_frame(body: bytes) -> None:
+    try:
+        assert isinstance(decode(body), dict)
+    except BadFrame:
+        pass
+
+
+def test_length_is_judged_before_anything_is_allocated(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    theirs.sendall((0xFFFF_FFFF).to_bytes(4, "big"))
+    with pytest.raises(BadFrame) as caught:
+        channel.receive(until=soon())
+    assert caught.value.fault is FrameFault.TOO_LONG
+
+
+def test_frame_of_the_greatest_length_arrives_and_one_byte_more_does_not(
+    pair: tuple[Channel, socket.socket],
+) -> None:
+    channel, theirs = pair
+    threading.Thread(target=theirs.sendall, args=(frame(b"x" * MOST),), daemon=True).start()
+    assert channel.receive(until=soon()) == b"x" * MOST
+    theirs.sendall((MOST + 1).to_bytes(4, "big"))
+    with pytest.raises(BadFrame):
+        channel.receive(until=soon())
+
+
+def test_frames_arrive_however_they_are_cut(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    bodies = [b"one", b"", b"three" * 1_000]
+
+    def send() -> None:
+        for byte in b"".join(frame(body) for body in bodies):
+            theirs.sendall(bytes([byte]))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert [bytes(channel.receive(until=soon())) for _ in bodies] == bodies
+    sender.join()
+    theirs.sendall(b"".join(frame(body) for body in bodies))
+    assert [bytes(channel.receive(until=soon())) for _ in bodies] == bodies
+    assert channel.held == b""
+
+
+@pytest.mark.parametrize("part", [b"", b"\0\0", b"\0\0\0\x09", b"\0\0\0\x09half"])
+def test_waiting_ends_at_the_deadline(pair: tuple[Channel, socket.socket], part: bytes) -> None:
+    channel, theirs = pair
+    theirs.sendall(part)
+    begun = time.monotonic()
+    with pytest.raises(ChannelTimeout):
+        channel.receive(until=soon(SHORT))
+    assert SHORT <= time.monotonic() - begun < SHORT + 1
+
+
+def test_peer_that_sends_byte_after_byte_does_not_move_the_deadline(
+    pair: tuple[Channel, socket.socket],
+) -> None:
+    channel, theirs = pair
+    stop = threading.Event()
+
+    def trickle() -> None:
+        theirs.sendall((MOST).to_bytes(4, "big"))
+        while not stop.wait(0.001):
+            theirs.sendall(b"x")
+
+    sender = threading.Thread(target=trickle)
+    sender.start()
+    begun = time.monotonic()
+    with pytest.raises(ChannelTimeout):
+        channel.receive(until=soon(SHORT))
+    assert time.monotonic() - begun < SHORT + 1
+    stop.set()
+    sender.join()
+
+
+def test_sending_to_a_peer_that_does_not_read_ends_at_the_deadline(
+    pair: tuple[Channel, socket.socket],
+) -> None:
+    channel, _ = pair
+    with pytest.raises(ChannelTimeout):
+        channel.send(b"x" * (8 << 20), until=soon(SHORT))
+
+
+def test_deadline_that_has_passed_waits_for_nothing(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    with pytest.raises(ChannelTimeout):
+        channel.receive(until=time.monotonic() - 1)
+    theirs.sendall(frame(b"later"))
+    assert channel.receive(until=soon()) == b"later"
+
+
+def test_peer_that_is_gone_is_noticed_in_every_position(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    theirs.sendall(b"\0\0\0\x09half")
+    theirs.close()
+    with pytest.raises(ChannelClosed):
+        channel.receive(until=soon())
+    with pytest.raises(ChannelClosed):
+        channel.send(b"x", until=soon())
+    assert channel.is_readable()
+
+
+def test_whoever_waits_is_asked_and_can_be_told_apart(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    asked: list[float] = []
+
+    def tick() -> None:
+        asked.append(time.monotonic())
+        if len(asked) == 3:
+            theirs.sendall(frame(b"done"))
+
+    assert channel.receive(until=soon(), tick=tick) == b"done"
+    assert len(asked) == 3
+    assert not channel.is_readable()
+    theirs.sendall(channels.EMPTY_FRAME)
+    assert channel.is_readable()
+    assert channel.receive(until=soon()) == b""
+
+
+def test_descriptors_that_are_sent_along_are_dropped(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    before = os.listdir("/proc/self/fd")
+    socket.send_fds(theirs, [frame(b"with")], [theirs.fileno()] * 16)
+    assert channel.receive(until=soon()) == b"with"
+    assert os.listdir("/proc/self/fd") == before

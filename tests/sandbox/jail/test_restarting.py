@@ -1,0 +1,311 @@
+"""After an end: pauses, quarantine, recycling, callers that wait meanwhile, and stopping."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sandbox.errors import (
+    JailBusy,
+    JailStopped,
+    LevelNotMet,
+    Quarantined,
+    WorkerBreach,
+    WorkerCrashed,
+    WorkerFailed,
+    WorkerHung,
+)
+from sandbox.jail.events import Event, Happening
+from sandbox.jail.report import Level
+from sandbox.jail.supervisor import Jail, Recycling
+from tests.sandbox.jail.conftest import Layout, Yard, is_gone, pids, soon, until
+
+
+class Pauses:
+    """A sleep that writes down how long it was to be, and lasts as long as a test wants."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def __call__(self, stopping: threading.Event, seconds: float) -> None:
+        self.seconds.append(seconds)
+        while not stopping.is_set() and not self.gate.wait(0.005):
+            continue
+
+
+@pytest.fixture
+def pauses() -> Iterator[Pauses]:
+    """Pauses that are over at once."""
+    made = Pauses()
+    yield made
+    made.gate.set()
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads for callers."""
+    with ThreadPoolExecutor(16) as made:
+        yield made
+
+
+def breach(jail: Jail) -> None:
+    with pytest.raises(WorkerBreach):
+        jail.call("crash", {"number": signal.SIGSYS}, deadline=soon(), write=True)
+
+
+def count(jail: Jail, *, seconds: float = 20) -> int:
+    calls: int = jail.call("count", {}, deadline=soon(seconds), write=False)["calls"]
+    return calls
+
+
+def happened(jail: Jail) -> list[Happening]:
+    return [event.happening for event in jail.events]
+
+
+def test_pauses_grow_from_failure_to_failure(yard: Yard, pauses: Pauses) -> None:
+    jail = yard.started(sleep=pauses, clock=lambda: 0.0)
+    for _ in range(5):
+        with pytest.raises(WorkerCrashed):
+            jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    assert count(jail) == 1
+    assert pauses.seconds == [0.1, 0.5, 2.0, 10.0, 10.0]
+
+
+def test_calls_that_meet_a_restarting_worker_wait_for_it(
+    yard: Yard, pauses: Pauses, pool: ThreadPoolExecutor
+) -> None:
+    jail = yard.started(sleep=pauses)
+    pauses.gate.clear()
+    breach(jail)
+    calls = [
+        pool.submit(jail.call, "echo", {"n": number}, deadline=soon(), write=bool(number % 2))
+        for number in range(8)
+    ]
+    impatient = pool.submit(jail.call, "echo", {}, deadline=soon(0.2), write=False)
+    with pytest.raises(JailBusy):
+        impatient.result(10)
+    assert [call.done() for call in calls] == [False] * 8
+    pauses.gate.set()
+    assert [call.result(20) for call in calls] == [{"n": number} for number in range(8)]
+
+
+def test_queued_calls_outlive_the_worker_that_they_waited_for(yard: Yard, pool: ThreadPoolExecutor) -> None:
+    jail = yard.started()
+    first = pool.submit(jail.call, "sleep", {"seconds": 30}, deadline=soon(0.4), write=True)
+    until(lambda: not jail._turns._is_free)
+    others = [
+        pool.submit(jail.call, "echo", {"n": number}, deadline=soon(), write=True) for number in range(8)
+    ]
+    with pytest.raises(WorkerHung):
+        first.result(10)
+    assert [other.result(20) for other in others] == [{"n": number} for number in range(8)]
+
+
+# -- quarantine --------------------------------------------------------------------------------
+
+
+def test_three_breaches_are_a_quarantine_until_it_is_cleared(
+    yard: Yard, pauses: Pauses, pool: ThreadPoolExecutor
+) -> None:
+    seen: list[Event] = []
+    jail = yard.started(sleep=pauses, observe=seen.append)
+    breach(jail)
+    breach(jail)
+    assert count(jail) == 1
+    # Somebody waits while the third one happens, and is told.
+    third = pool.submit(breach, jail)
+    until(lambda: not jail._turns._is_free)
+    waiting = pool.submit(count, jail)
+    third.result(10)
+    with pytest.raises((Quarantined, WorkerFailed)):
+        waiting.result(10)
+    until(lambda: Happening.QUARANTINED in happened(jail))
+    begun = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(Quarantined):
+            jail.call("echo", {}, deadline=soon(), write=False)
+    assert time.monotonic() - begun < 0.5
+    before = pids(jail)
+    assert [pid for pid in before if not is_gone(pid)] == []
+    assert pauses.seconds == [0.1, 0.5]
+
+    jail.clear()
+    until(lambda: Happening.CLEARED in happened(jail))
+    assert count(jail) == 1
+    breach(jail)
+    assert count(jail) == 1
+    assert tuple(seen) == jail.events
+    assert pauses.seconds == [0.1, 0.5, 0.1]
+
+
+def test_breaches_far_apart_are_no_quarantine(yard: Yard, pauses: Pauses) -> None:
+    now = [0.0]
+    jail = yard.started(sleep=pauses, clock=lambda: now[0])
+    for _ in range(4):
+        breach(jail)
+        count(jail)
+        now[0] += 301
+    assert Happening.QUARANTINED not in happened(jail)
+
+
+def test_quarantine_can_be_stopped(yard: Yard, pauses: Pauses) -> None:
+    jail = yard.started(sleep=pauses)
+    for _ in range(3):
+        breach(jail)
+    until(lambda: Happening.QUARANTINED in happened(jail))
+    jail.stop()
+    assert not jail._keeper._thread.is_alive()
+    with pytest.raises(JailStopped):
+        count(jail)
+
+
+def test_level_that_is_lost_at_a_restart_serves_nothing_until_it_is_cleared(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses
+) -> None:
+    """The worker only claims a level, so the look that would find this out is left out."""
+    monkeypatch.setattr("sandbox.jail.hiring._contradict", lambda report, *_: report)
+    switch = yard.folder / "weak"
+    jail = yard.make(
+        yard.spec(lie="weakening"), entry="tests.sandbox.jail.lying", require=Level.CONTAINED, sleep=pauses
+    )
+    assert jail.start().level is Level.CONTAINED
+    switch.write_text("now")
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    until(lambda: Happening.LEVEL_LOST in happened(jail))
+    errors = []
+    for _ in range(2):
+        with pytest.raises(LevelNotMet) as caught:
+            count(jail)
+        errors.append(caught.value)
+    assert (errors[0].reached, errors[0].required) == ("none", "contained")
+    assert errors[0] is not errors[1]
+    switch.unlink()
+    jail.clear()
+    until(lambda: Happening.CLEARED in happened(jail))
+    assert count(jail) == 1
+
+
+# -- recycling ---------------------------------------------------------------------------------
+
+
+def test_worker_is_replaced_after_so_many_calls_and_no_call_fails(yard: Yard, pauses: Pauses) -> None:
+    jail = yard.started(recycling=Recycling(calls=3), sleep=pauses)
+    assert [count(jail) for _ in range(8)] == [1, 2, 3, 1, 2, 3, 1, 2]
+    assert pauses.seconds == []
+    assert [event.ending for event in jail.events if event.ending] == ["recycled", "recycled"]
+
+
+@pytest.mark.parametrize("seconds", [0, 0.3], ids=["idle", "busy"])
+def test_worker_that_holds_much_memory_is_replaced_between_calls(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr("sandbox.jail.keeper.WATCH_SECONDS", 0.05)
+    jail = yard.started(recycling=Recycling(memory=80 << 20))
+    before = pids(jail)
+    jail.call("keep", {"megabytes": 100, "seconds": seconds}, deadline=soon(), write=False)
+    until(lambda: is_gone(before[0]))
+    assert count(jail) == 1
+    assert jail.sample is not None
+    assert [event.ending for event in jail.events if event.ending] == ["recycled"]
+
+
+# -- stopping ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("busy", ["idle", "busy", "hung"])
+def test_stop_ends_everything_within_a_second(
+    yard: Yard, layout: Layout, busy: str, pool: ThreadPoolExecutor
+) -> None:
+    jail = yard.started(layout)
+    before = pids(jail)
+    calls = []
+    if busy != "idle":
+        op, args = ("spin", {}) if busy == "hung" else ("sleep", {"seconds": 30})
+        calls.append(pool.submit(jail.call, op, args, deadline=soon(), write=True))
+        until(lambda: not jail._turns._is_free)
+        calls += [pool.submit(jail.call, "echo", {}, deadline=soon(), write=False) for _ in range(3)]
+        until(lambda: len(jail._turns._queue) == 3)
+    begun = time.monotonic()
+    jail.stop()
+    assert time.monotonic() - begun < 1
+    assert [pid for pid in before if not is_gone(pid)] == []
+    errors = [call.exception(5) for call in calls]
+    assert [type(error) for error in errors] == [JailStopped] * len(calls)
+    assert [error.sent for error in errors if isinstance(error, JailStopped)] == [True, False, False, False][
+        : len(calls)
+    ]
+    assert not jail._keeper._thread.is_alive()
+    jail.stop()
+
+
+def test_stop_during_a_beginning_ends_it(yard: Yard) -> None:
+    for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
+        jail = yard.make(yard.spec())
+        stopper = threading.Timer(delay, jail.stop)
+        stopper.start()
+        try:
+            jail.start()
+        except JailStopped:
+            pass
+        stopper.join()
+        jail.stop()
+        assert not jail._keeper._thread.is_alive()
+        worker = jail._keeper._worker
+        assert worker is None or is_gone(worker.process.pid)
+
+
+def test_stop_during_a_pause_ends_it(yard: Yard) -> None:
+    jail = yard.started(sleep=lambda stopping, _: stopping.wait(30))
+    breach(jail)
+    begun = time.monotonic()
+    jail.stop()
+    assert time.monotonic() - begun < 1
+    assert not jail._keeper._thread.is_alive()
+
+
+def test_stopping_at_any_moment_of_a_crowd_leaves_nothing(yard: Yard, pool: ThreadPoolExecutor) -> None:
+    """Sixteen callers, workers that crash, and a stop in the middle: no call hangs and nothing is left."""
+    jail = yard.started(
+        sleep=lambda stopping, _: stopping.is_set(), clock=iter(range(0, 10**9, 10**6)).__next__
+    )
+
+    def live(caller: int) -> str:
+        for turn in range(10_000):
+            crash = (caller + turn) % 40 == 0
+            op, args = ("exit", {"status": 1}) if crash else ("echo", {"of": [caller, turn]})
+            try:
+                answer = jail.call(op, args, deadline=soon(10), write=True)
+            except WorkerCrashed:
+                continue
+            except JailStopped:
+                return "stopped"
+            if answer != args:
+                return "another's answer"
+        return "never stopped"
+
+    lives = [pool.submit(live, caller) for caller in range(16)]
+    time.sleep(1.5)
+    jail.stop()
+    assert {life.result(20) for life in lives} == {"stopped"}
+    assert [pid for pid in pids(jail) if not is_gone(pid)] == []
+
+
+def test_observer_that_fails_stops_the_jail_and_leaves_no_worker(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake of our own closes the jail rather than leaving it unwatched."""
+
+    def observe(event: Event) -> None:
+        raise RuntimeError("a mistake")
+
+    with pytest.raises(JailStopped):
+        yard.started(observe=observe)
+    assert "a mistake" in caplog.text
