@@ -6,6 +6,7 @@ What a line says is left to `frames`, and when to stop reading to whoever takes 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import stat
@@ -22,6 +23,9 @@ CHUNK: Final = 65_536
 
 QUEUE_HIGH: Final = 4 * 1_048_576
 """With more bytes than this waiting to be written, nothing more is read."""
+
+MAX_VECTOR: Final = 64
+"""Frames that are written at once; the system takes no more than 1,024."""
 
 QUEUE_LOW: Final = 1_048_576
 """Reading goes on once no more than this is waiting."""
@@ -65,31 +69,39 @@ class FrameWriter:
         return self._waiting > QUEUE_HIGH
 
     def send(self, frame: bytes) -> None:
-        """Write *frame*, or queue it behind what waits already. Dropped once nobody reads any more."""
+        """Queue *frame* to be written in order, at the end of this turn. Dropped once nobody reads any more."""
         if self._broken:
             return
         self._queue.append(memoryview(frame))
         self._waiting += len(frame)
         if self._emptied.is_set():
-            self._write()
-            if self._queue:
-                self._emptied.clear()
-                asyncio.get_running_loop().add_writer(self._fd, self._go_on)
+            # At the end of this turn of the loop: answers that are ready together leave together.
+            self._emptied.clear()
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._write()
+        if self._queue:
+            asyncio.get_running_loop().add_writer(self._fd, self._go_on)
+        else:
+            self._emptied.set()
 
     def _write(self) -> None:
         while self._queue:
-            frame = self._queue[0]
             try:
-                written = os.write(self._fd, frame)
+                written = os.writev(self._fd, list(itertools.islice(self._queue, MAX_VECTOR)))
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
                 self._break()
                 return
             self._waiting -= written
-            if written < len(frame):
-                self._queue[0] = frame[written:]
-            else:
+            while written:
+                frame = self._queue[0]
+                if written < len(frame):
+                    self._queue[0] = frame[written:]
+                    break
+                written -= len(frame)
                 self._queue.popleft()
 
     def _go_on(self) -> None:
