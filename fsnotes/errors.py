@@ -140,6 +140,14 @@ class Unavailable(FsnotesError):
         self.why = why
 
 
+class OutcomeUnknown(FsnotesError):
+    """A change was begun and nobody can say what became of it: it may have been made, whole, or not at all."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 class InvalidState(FsnotesError):
     """The echoed state proves nothing. The reason is for the log only."""
 

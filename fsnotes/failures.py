@@ -142,6 +142,7 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         1,
         lambda e: f"{e.why}; nothing was done, ask the operator to look at it",
     ),
+    errors.OutcomeUnknown: ("unavailable", 1, lambda e: f"{e.why}; outcome unknown: read before retrying"),
     errors.ConfirmationUnavailable: (
         "not_allowed",
         7,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from fsnotes.access import Grant
@@ -31,21 +31,42 @@ _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
 """The right that each command which changes something needs. One that is missing here is refused."""
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Say that the caller still waits."""
     return False
 
 
-def _check(grant: Grant, command: Command[Any]) -> None:
+def check_right(grant: Grant, command: Command[Any]) -> None:
+    """Raise NotAllowed unless *grant* is of the right that *command* needs. Looking needs no more than a grant."""
     if command.changes and grant.right.value != _NEEDS.get(type(command)):
         raise NotAllowed("the grant is for something else")
+
+
+class Pending:
+    """Counts the commands of one workspace that run or wait. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._count = 0
+
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Hold one of the MAX_PENDING places for the block. Raises LimitReached when there is none."""
+        with self._mutex:
+            if self._count >= MAX_PENDING:
+                raise LimitReached("calls in this workspace")
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._count -= 1
 
 
 class Runner(Protocol):
     """Runs commands in workspaces. Thread-safe and synchronous."""
 
-    def run(
-        self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = _never
-    ) -> ReplyT:
+    def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
         """Run *command* within what *grant* covers. Raises the errors of `fsnotes.errors`."""
 
     def sweep(self, workspace: str, *, now: float) -> int:
@@ -61,35 +82,30 @@ class Runner(Protocol):
 @dataclass(slots=True)
 class _Served:
     workspace: Workspace
-    path: str
     ignore: tuple[str, ...]
-    pending: int = 0
+    pending: Pending = field(default_factory=Pending)
 
 
 class InlineRunner:
     """Runs the handlers in the caller's thread: no jail."""
 
-    def __init__(self, roots: Mapping[str, tuple[Root, str, tuple[str, ...]]]) -> None:
-        """Take for each workspace's name its root, the path that was opened, and what it ignores."""
-        self._served = {
-            name: _Served(Workspace(root), path, ignore) for name, (root, path, ignore) in roots.items()
-        }
-        self._mutex = threading.Lock()
+    def __init__(self, roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> None:
+        self._served = {name: _Served(Workspace(root), ignore) for name, (root, ignore) in roots.items()}
 
-    def run(
-        self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = _never
-    ) -> ReplyT:
+    def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
         """Run *command* in this thread. Raises LimitReached when too many wait for the same workspace."""
-        _check(grant, command)
+        check_right(grant, command)
         if abandoned():
             raise Abandoned
-        with self._admitted(grant.workspace.name) as served:
+        served = self._find(grant.workspace.name)
+        with served.pending.admitted():
             scope = Scope(grant.folders, served.ignore)
             return handle(served.workspace, scope, command, abandoned=abandoned)
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in this thread."""
-        with self._admitted(workspace) as served:
+        served = self._find(workspace)
+        with served.pending.admitted():
             return handle(served.workspace, Scope((ROOT,)), SweepTemporaries(now=now)).moved
 
     def jail(self, workspace: str) -> str:  # noqa: ARG002 - the protocol's
@@ -101,20 +117,51 @@ class InlineRunner:
         for served in self._served.values():
             served.workspace.root.close()
 
-    @contextmanager
-    def _admitted(self, name: str) -> Iterator[_Served]:
+    def _find(self, name: str) -> _Served:
         served = self._served.get(name)
         if served is None:
-            raise Unavailable("this workspace is not being served")
-        with self._mutex:
-            if served.pending >= MAX_PENDING:
-                raise LimitReached("calls in this workspace")
-            served.pending += 1
-        try:
-            # A root is the directory that was opened. Where its path leads elsewhere by now, the caller means another.
-            if not served.workspace.root.is_still_at(served.path):
-                raise Unavailable("the workspace's folder was moved, replaced or removed")
-            yield served
-        finally:
-            with self._mutex:
-                served.pending -= 1
+            raise not_served()
+        # A root is the directory that was opened. Where its path leads elsewhere by now, the caller means another.
+        if not served.workspace.root.place.still_holds():
+            raise moved_away()
+        return served
+
+
+def not_served() -> Unavailable:
+    """Return the refusal for a workspace that no runner has."""
+    return Unavailable("this workspace is not being served")
+
+
+def moved_away() -> Unavailable:
+    """Return the refusal for a workspace whose folder is not at its path any more."""
+    return Unavailable("the workspace's folder was moved, replaced or removed")
+
+
+class MixedRunner:
+    """Runs the commands of each workspace where that workspace's own runner runs them."""
+
+    def __init__(self, runners: Mapping[str, Runner]) -> None:
+        self._runners = dict(runners)
+
+    def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
+        """Run *command* with the runner of its workspace."""
+        return self._find(grant.workspace.name).run(grant, command, abandoned=abandoned)
+
+    def sweep(self, workspace: str, *, now: float) -> int:
+        """Sweep with the runner of the workspace."""
+        return self._find(workspace).sweep(workspace, now=now)
+
+    def jail(self, workspace: str) -> str:
+        """Return what the workspace's runner enforces."""
+        return self._find(workspace).jail(workspace)
+
+    def close(self) -> None:
+        """Close every runner once."""
+        for runner in {id(runner): runner for runner in self._runners.values()}.values():
+            runner.close()
+
+    def _find(self, name: str) -> Runner:
+        runner = self._runners.get(name)
+        if runner is None:
+            raise not_served()
+        return runner

@@ -38,6 +38,7 @@ from fsnotes.errors import (
     InvalidState,
     NotAllowed,
     NoteNotFound,
+    OutcomeUnknown,
     Unavailable,
 )
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
@@ -240,10 +241,9 @@ class Service:
                 command = TrashNote(confirmed.path, confirmed.etag, confirmed.entry)
                 try:
                     self._runner.run(grant, command)
-                except Unavailable:
-                    # The file system failed somewhere; the entry tells whether the move had happened.
-                    receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
-                    if not self._runner.run(grant, receipt).found:
+                except (Unavailable, OutcomeUnknown) as error:
+                    # Something failed on the way; the entry tells whether the move had happened.
+                    if not self._has_receipt(grant, confirmed, error):
                         raise
                 moved = True
         except AlreadyDone:
@@ -257,6 +257,14 @@ class Service:
             _log.error("the ledger could not be written after a deletion: %r", error.__cause__)
         story.done("deleted", before=confirmed.etag)
         return deletion
+
+    def _has_receipt(self, grant: Grant, confirmed: Confirmed, failure: FsnotesError) -> bool:
+        """Say whether the note is in its entry; raise *failure* when that cannot be found out."""
+        receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
+        try:
+            return self._runner.run(grant, receipt).found
+        except FsnotesError:
+            raise failure from None
 
     # -- shared ------------------------------------------------------------------------------------
 

@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from fsnotes.access import Access, Principal, Workspace
 from fsnotes.audit import AuditLog, Event
 from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
-from fsnotes.errors import ConfigurationError, FsnotesError, JailRequired, Unavailable
+from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.runners import InlineRunner, Runner
 from fsnotes.service import Service
 from fsnotes.state import StateFolder
@@ -27,6 +27,9 @@ from sandbox import Root
 from sandbox.errors import SandboxError
 from sandbox.names import display
 from sandbox.uris import FileUri
+
+if TYPE_CHECKING:
+    from fsnotes.workers import WorkerMaker
 
 SWEEP_SECONDS: Final = 3600.0
 
@@ -105,30 +108,36 @@ def build(
     observe: Observer = ignore,
     clock: Callable[[], float] = time.time,
     resolver: ResolverChoice = "auto",
+    worker: WorkerMaker | None = None,
+    inspect: Literal["skip", "try"] = "skip",
 ) -> Product:
     """Open what *settings* name and put the service together.
 
-    Raises ConfigurationError for a folder that cannot be served, JailRequired when a jail is required.
+    With a jail, a worker of every workspace has proven its level when this returns, and *observe* sees only what
+    is done in this process. *worker* makes the workers: for tests. With *inspect* `try`, what each file system is
+    weaker in is among the notices: two files of our own are made in the workspace for it, and removed.
+
+    Raises ConfigurationError for a folder that cannot be served, JailRequired where the jail that is required
+    cannot be had.
     """
-    notices = _judge_jail(settings)
     secrets = (os.environ if environ is None else environ).get("FSNOTES_STATE_KEYS")
     given = KeyRing.from_text(secrets) if secrets else None
     state = StateFolder.open(settings.state_dir)
     workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
-    roots = {}
+    roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
     try:
         for workspace in settings.workspaces:
             lock_file = os.path.join(state.workspace(workspace.path), "lock")
             roots[workspace.name] = (
                 _open(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
-                workspace.path,
                 workspace.ignore,
             )
+        weaker = _weaknesses(roots) if inspect == "try" else ()
+        runner, notices = _runner(settings, state, roots, resolver=resolver, worker=worker)
     except BaseException:
-        for root, _, _ in roots.values():
+        for root, _ in roots.values():
             root.close()
         raise
-    runner = InlineRunner(roots)
     audit = AuditLog(state.audit, clock=clock)
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
@@ -140,23 +149,35 @@ def build(
         clock=clock,
     )
     return Product(
-        service, local_principal(), settings, workspaces, notices, runner, audit, confirming, clock
+        service, local_principal(), settings, workspaces, notices + weaker, runner, audit, confirming, clock
     )
 
 
-def _judge_jail(settings: Settings) -> tuple[str, ...]:
-    if settings.jail_mode == "off" or not settings.workspaces:
-        return ()
-    if settings.jail_mode == "require":
-        name = settings.workspaces[0].name
-        raise JailRequired(
-            f"workspace {name!r}: jail level {settings.jail_level} is required and none is what it has;"
-            " missing is every layer, as this version has no jail yet"
-        )
-    return tuple(
-        f"workspace {workspace.name!r}: jail level none (this version has no jail yet)"
-        for workspace in settings.workspaces
-    )
+def _weaknesses(roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name, (root, _) in roots.items():
+        try:
+            found += [f"workspace {name!r}: {each}" for each in root.features().weaknesses]
+        except SandboxError as error:
+            found.append(f"workspace {name!r}: its file system could not be tried ({type(error).__name__})")
+    return tuple(found)
+
+
+def _runner(
+    settings: Settings,
+    state: StateFolder,
+    roots: dict[str, tuple[Root, tuple[str, ...]]],
+    *,
+    resolver: ResolverChoice,
+    worker: WorkerMaker | None,
+) -> tuple[Runner, tuple[str, ...]]:
+    """Return what runs commands, and what a person should know of it."""
+    if settings.jail_mode == "off":
+        return InlineRunner(roots), ()
+    from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
+
+    jailing = Jailing(settings, state, resolver=resolver, make=worker)
+    return jailing.runner(roots), tuple(jailing.notices)
 
 
 def _name(workspace: WorkspaceSettings) -> Workspace:

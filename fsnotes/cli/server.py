@@ -26,7 +26,8 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     start_logging(settings.log_level, settings.log_format)
     if not settings.workspaces:
         raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
-    product = wiring.build(settings)
+    # Trying what the file system offers makes and removes files, which nobody asked for who may only read.
+    product = wiring.build(settings, inspect="skip" if settings.read_only else "try")
     for notice in product.notices:
         console.complain(notice)
     from fsnotes.server import ServerSettings, serve_stdio

@@ -7,11 +7,14 @@ relative, `/` between components. What a command does is written in `handlers.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from fsnotes.notes.scope import Scope
 
 __all__ = [
+    "MAX_POSITION",
+    "MAX_TITLE",
+    "SKIP_REASONS",
     "Command",
     "CreateNote",
     "Created",
@@ -42,6 +45,12 @@ __all__ = [
     "Trashed",
 ]
 
+MAX_TITLE: Final = 1000
+"""Longest title, in characters; what is longer is cut."""
+
+MAX_POSITION: Final = 8_192
+"""Longest position in a walk, in characters."""
+
 # -- replies -----------------------------------------------------------------------------------
 
 
@@ -54,12 +63,28 @@ class NoteStat:
     mtime_ns: int
 
 
+SKIP_REASONS: Final = frozenset(
+    {
+        "link",
+        "hard_link",
+        "special_file",
+        "mount",
+        "too_large",
+        "unnameable",
+        "not_downloaded",
+        "too_deep",
+        "too_many",
+        "unreadable",
+    }
+)
+"""Why a listing leaves something out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """Something a listing leaves out, with its path where that can be shown, else only counted.
 
-    Reasons: `link`, `hard_link`, `special_file`, `mount`, `too_large`, `unnameable`, `not_downloaded`,
-    `too_deep`, `too_many`, `unreadable`.
+    *reason* is one of SKIP_REASONS.
     """
 
     path: str | None

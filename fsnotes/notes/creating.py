@@ -18,13 +18,19 @@ def create(root: Root, scope: Scope, command: CreateNote, *, abandoned: Callable
     Raises NoteExists, NoteTooLarge, InvalidArgument for names that are not acceptable and for text that is no
     Unicode, NotAllowed, Busy, Unavailable.
     """
-    try:
-        data = command.content.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidArgument("content", "it has a lone surrogate, which is no character") from None
-    if len(data) > root.policy.max_file_bytes:
-        raise NoteTooLarge(command.path, limit=root.policy.max_file_bytes)
+    data = content_of(command, most=root.policy.max_file_bytes)
     with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
         place = new_note(root, scope, command.path)
         root.create(place, data)
     return Created(str(place), etag(data), len(data))
+
+
+def content_of(command: CreateNote, *, most: int) -> bytes:
+    """Return the bytes of the note to be made. Raises InvalidArgument and NoteTooLarge. Opens nothing."""
+    try:
+        data = command.content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidArgument("content", "it has a lone surrogate, which is no character") from None
+    if len(data) > most:
+        raise NoteTooLarge(command.path, limit=most)
+    return data

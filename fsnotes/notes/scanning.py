@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Final
 
 from fsnotes.errors import InvalidArgument
-from fsnotes.notes.commands import NoteStat, Scanned, ScanNotes, Skipped
+from fsnotes.notes.commands import MAX_POSITION, NoteStat, Scanned, ScanNotes, Skipped
 from fsnotes.notes.model import is_note, placeholder_of
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
@@ -43,14 +43,14 @@ from sandbox.spelling import find
 MAX_BUDGET: Final = 10_000
 """Most entries that one call examines, whatever it is asked for."""
 
+SCAN_CHARACTERS: Final = 512 * 1024
+"""A call examines no further entry once its reply holds paths of this length: a reply has a bound in bytes."""
+
 CALL_SECONDS: Final = 0.1
 """A call examines no further entry once it has taken this long since the first one."""
 
 LEAST_ENTRIES: Final = 500
 """A call examines this many entries whatever time it takes: each call lists its folder anew."""
-
-MAX_POSITION: Final = 8_192
-"""Longest position that is taken back, in characters."""
 
 _BEHIND: Final = "\U0010ffff"  # sorts behind all names
 
@@ -86,20 +86,28 @@ def scan(
     notes: list[NoteStat] = []
     folders: list[str] = []
     skipped: list[Skipped] = []
+    length = 0
     for examined, (position, finding) in enumerate(steps, start=1):
         match finding:
             case Seen(path, identity):
                 notes.append(NoteStat(str(path), identity.size, identity.mtime_ns))
+                length += len(notes[-1].path)
             case Folder(path):
                 folders.append(str(path))
+                length += len(folders[-1])
             case Skipped():
                 skipped.append(finding)
+                length += len(finding.path or "")
             case None:
                 pass
         if examined == 1:
             # From here on: what it took to list the folder is no reason to look at less of it.
             end = clock() + CALL_SECONDS
-        if examined >= budget or (examined >= LEAST_ENTRIES and not clock() < end):
+        if (
+            examined >= budget
+            or length >= SCAN_CHARACTERS
+            or (examined >= LEAST_ENTRIES and not clock() < end)
+        ):
             return Scanned(tuple(notes), tuple(folders), tuple(skipped), position_text(position))
     return Scanned(tuple(notes), tuple(folders), tuple(skipped), None)
 

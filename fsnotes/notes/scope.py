@@ -27,14 +27,23 @@ class Scope:
 
     def covers(self, path: RelPath) -> bool:
         """Say whether *path* is one of the folders or lies beneath one."""
-        if any(path.starts_with(folder) for folder in self.folders):
+        return self.covers_position(path.parts)
+
+    def covers_position(self, parts: tuple[str, ...]) -> bool:
+        """Say the same of components that need not be a path that could be opened."""
+        if any(parts[: len(folder.parts)] == folder.parts for folder in self.folders):
             return True
         # A folder may be stored in another Unicode spelling than the one that was granted. Two folders that
         # differ only so are ambiguous wherever a path is resolved, so this opens no second folder.
-        parts = composed(path.parts)
+        spelled = composed(parts)
         return any(
-            parts[: len(folder.parts)] == composed(folder.parts) for folder in self.folders if folder.parts
+            spelled[: len(folder.parts)] == composed(folder.parts) for folder in self.folders if folder.parts
         )
+
+    def leads_to(self, path: RelPath) -> bool:
+        """Say whether one of the folders lies beneath *path*: its name is in every id of that folder."""
+        parts = composed(path.parts)
+        return any(composed(folder.parts)[: len(parts)] == parts for folder in self.folders)
 
     def ignores(self, path: RelPath) -> bool:
         """Say whether an ignore pattern matches *path* or a folder above it."""

@@ -6,11 +6,9 @@ import re
 from typing import Final
 
 from fsnotes.notes import frontmatter
+from fsnotes.notes.commands import MAX_TITLE
 from fsnotes.notes.headings import headings
 from fsnotes.notes.model import stem
-
-MAX_TITLE: Final = 1000
-"""Longest title, in characters; what is longer is cut."""
 
 MAX_SEARCHED: Final = 65_536
 """How far behind the frontmatter the first heading is looked for, in bytes: every listing pays for it."""

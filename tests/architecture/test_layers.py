@@ -39,6 +39,10 @@ ROOMS: dict[str, Room] = {
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
+    "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "sandbox")),
+    "fsnotes.jailed": Room(
+        ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.workers", "sandbox")
+    ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
     "fsnotes.state": Room((ERRORS, *LEXICAL)),
@@ -75,6 +79,18 @@ ROOMS: dict[str, Room] = {
             *LEXICAL,
         )
     ),
+    "fsnotes.jailing": Room(
+        (
+            "fsnotes.config",
+            ERRORS,
+            "fsnotes.jailed",
+            "fsnotes.notes",
+            "fsnotes.runners",
+            "fsnotes.state",
+            "fsnotes.workers",
+            "sandbox",
+        )
+    ),
     "fsnotes.wiring": Room(
         (
             "fsnotes.access",
@@ -83,10 +99,12 @@ ROOMS: dict[str, Room] = {
             "fsnotes.config",
             "fsnotes.confirm",
             ERRORS,
+            "fsnotes.jailing",
             "fsnotes.notes",
             "fsnotes.runners",
             "fsnotes.service",
             "fsnotes.state",
+            "fsnotes.workers",
             "sandbox",
         )
     ),
@@ -134,6 +152,7 @@ ROOMS: dict[str, Room] = {
 LAZY: dict[tuple[str, str], str] = {
     ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
     ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",
+    ("fsnotes.wiring", "fsnotes.jailing"): "a third of a start, and without a jail nothing of it is needed",
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
@@ -147,6 +166,7 @@ LAZY: dict[tuple[str, str], str] = {
 # Names that only some modules may take from the module that has them.
 NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.runners", "fsnotes.access"): frozenset({"Grant"}),
+    ("fsnotes.jailed", "fsnotes.access"): frozenset({"Grant"}),
     ("fsnotes.server", "fsnotes.access"): frozenset({"Principal"}),
     ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
@@ -166,6 +186,13 @@ ONLY: dict[str, tuple[str, ...]] = {
     "pickle": (),
     "marshal": (),
     "shelve": (),
+}
+
+
+# Whether a jail is on is known to who makes the runners, and to nobody else.
+_RUNNERS: dict[str, frozenset[str]] = {
+    "InlineRunner": frozenset({"fsnotes.jailing", "fsnotes.runners", "fsnotes.wiring"}),
+    "JailedRunner": frozenset({"fsnotes.jailed", "fsnotes.jailing"}),
 }
 
 
@@ -243,17 +270,18 @@ def faults(module: str, source: str, known: frozenset[str] = frozenset()) -> lis
             for node in ast.walk(tree)
             if isinstance(node, ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await)
         ]
-    if module not in {"fsnotes.wiring", "fsnotes.runners"}:
-        found += [
-            f"{module} names InlineRunner"
-            for node in ast.walk(tree)
-            if "InlineRunner"
-            in (
-                getattr(node, "id", ""),
-                getattr(node, "attr", ""),
-                getattr(node, "name", ""),
-            )  # alias, attribute
-        ]
+    for runner, knowing in _RUNNERS.items():
+        if module not in knowing:
+            found += [
+                f"{module} names {runner}"
+                for node in ast.walk(tree)
+                if runner
+                in (
+                    getattr(node, "id", ""),
+                    getattr(node, "attr", ""),
+                    getattr(node, "name", ""),
+                )  # alias, attribute
+            ]
     return found
 
 
@@ -367,6 +395,16 @@ def test_every_lazy_import_that_is_allowed_exists(entry: tuple[str, str]) -> Non
         ("fsnotes.runners", "from fsnotes.confirm import Form"),
         ("fsnotes.service", "from fsnotes.runners import InlineRunner"),
         ("fsnotes.service", "import fsnotes.runners\nfsnotes.runners.InlineRunner()"),
+        ("fsnotes.runners", "from fsnotes.jailed import JailedRunner"),
+        ("fsnotes.service", "from fsnotes.jailed import JailedRunner"),
+        ("fsnotes.service", "from fsnotes.workers import begin"),
+        ("fsnotes.workers", "from fsnotes.access import Grant"),
+        ("fsnotes.workers", "class JailedRunner: ..."),
+        ("fsnotes.wiring", "from fsnotes.jailed import JailedRunner"),
+        ("fsnotes.wiring", "from fsnotes.jailing import JailedRunner"),
+        ("fsnotes.service", "def f(): from fsnotes.jailing import Jailing"),
+        ("fsnotes.jailed", "from fsnotes.access import Access"),
+        ("fsnotes.jailed", "from fsnotes.confirm import Form"),
         ("fsnotes.service", "from fsnotes.wiring import build"),
         ("fsnotes.service", "import anyio"),
         ("fsnotes.service", "import asyncio"),
@@ -404,7 +442,15 @@ def test_checker_sees_what_is_forbidden(module: str, source: str) -> None:
             "import sqlite3\nfrom fsnotes.errors import Busy\nimport cryptography.hazmat",
         ),
         ("fsnotes.runners", "from fsnotes.access import Grant\nclass InlineRunner: ..."),
-        ("fsnotes.wiring", "from fsnotes.runners import InlineRunner"),
+        (
+            "fsnotes.wiring",
+            "from fsnotes.runners import InlineRunner\ndef f(): from fsnotes.jailing import Jailing",
+        ),
+        (
+            "fsnotes.jailing",
+            "from fsnotes.runners import InlineRunner\nfrom fsnotes.jailed import JailedRunner",
+        ),
+        ("fsnotes.jailed", "from fsnotes.access import Grant\nfrom sandbox.jail.supervisor import Jail"),
         (
             "fsnotes.server.stdio",
             "import asyncio, anyio\nfrom mcp.types import Tool\nasync def f(): await f()",
@@ -424,6 +470,10 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         (
             "fsnotes.notes.handlers",
             ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "cryptography", "socket"),
+        ),
+        (
+            "fsnotes.notes.writer",
+            ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "cryptography", "psutil", "sqlite3"),
         ),
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),

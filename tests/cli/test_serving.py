@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.cli.hosts import fsnotes_on
 from tests.cli.shell import FSNOTES, SECONDS, Done, Shell, refused, serving
+from tests.workers import require_jail
 
-NOTICE = "fsnotes: workspace 'Notes': jail level none (this version has no jail yet)\n"
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -34,7 +35,7 @@ def names_of_tools(done: Done) -> list[str]:
 
 def test_serve_with_a_folder_simply_works_and_ends_with_its_input(shell: Shell) -> None:
     done = shell.run("serve", "Notes", stdin=frame(1, "tools/list"))
-    assert (done.code, done.err) == (0, NOTICE)
+    assert done.code == 0
     assert set(names_of_tools(done)) >= {"notes_list", "notes_read", "notes_create", "notes_delete"}
 
 
@@ -114,30 +115,57 @@ def test_serve_refuses_what_this_version_does_not_have(shell: Shell) -> None:
     assert refused(shell.call("serve", "Notes"), 2, "invalid_argument")
 
 
-@pytest.mark.parametrize("level", [(), ("--jail-level", "full")])
-def test_serve_ends_with_8_where_a_jail_is_required(shell: Shell, level: tuple[str, ...]) -> None:
-    done = shell.run("serve", "Notes", "--jail", "require", *level, stdin=frame(1, "tools/list"))
+def test_serve_says_nothing_of_a_jail_that_could_be_required(shell: Shell) -> None:
+    require_jail()
+    for mode in ("best-effort", "require"):
+        assert shell.run("serve", "Notes", "--jail", mode) == Done(0)
+        assert shell.run("list", "-w", "Notes", "--jail", mode) == Done(0)
+
+
+@pytest.mark.parametrize(
+    ("host", "level"),
+    [("nothing", "contained"), ("no Landlock in the kernel", "contained"), ("container", "full")],
+)
+def test_serve_ends_with_8_where_the_jail_that_is_required_cannot_be_had(
+    shell: Shell, host: str, level: str
+) -> None:
+    require_jail()
+    words = ("serve", "Notes", "--jail", "require", "--jail-level", level)
+    done = shell.run(*words, command=fsnotes_on(host), stdin=frame(1, "tools/list"))
     assert refused(done, 8, "unavailable")
-    wanted = level[1] if level else "contained"
-    assert re.search(rf"workspace 'Notes': jail level {wanted} is required.*missing", done.err)
+    missing = {"nothing": "landlock", "container": "namespaces"}.get(host, "landlock")
+    assert re.search(
+        rf"workspace 'Notes': jail level {level} is required and \w+ is what it has; missing is {missing} \(",
+        done.err,
+    )
 
 
-def test_serve_says_at_best_effort_what_it_does_not_enforce(shell: Shell) -> None:
-    assert shell.run("serve", "Notes", "--jail", "best-effort") == Done(0, "", NOTICE)
-    assert shell.call("list", "-w", "Notes", "--jail", "best-effort") == Done(0, "", NOTICE)
+NOTICE = re.compile(r"workspace 'Notes': jail level (\w+); missing is (\w+) \(.+\)")
+
+
+@pytest.mark.parametrize(("host", "level"), [("nothing", "none"), ("no Landlock in the kernel", "partial")])
+def test_serve_says_at_best_effort_what_it_does_not_enforce(shell: Shell, host: str, level: str) -> None:
+    require_jail()
+    served = shell.run("serve", "Notes", command=fsnotes_on(host), stdin=frame(1, "tools/list"))
+    assert (served.code, len(served.err.splitlines())) == (0, 1)
+    said = NOTICE.fullmatch(served.err.removeprefix("fsnotes: ").strip())
+    assert said is not None, served.err
+    assert said.groups() == (level, "landlock")
+    assert "notes_read" in names_of_tools(served)
+    listed = shell.run("list", "-w", "Notes", "--jail", "best-effort", command=fsnotes_on(host))
+    assert listed == Done(0, "", served.err)
     assert shell.call("list", "-w", "Notes") == Done(0)
 
 
 def test_everything_on_stderr_is_json_where_that_is_asked_for(shell: Shell) -> None:
-    done = shell.run("serve", "Notes", "--log-format", "json", "--log-level", "error")
+    require_jail()
+    words = ("serve", "Notes", "--log-format", "json", "--log-level", "error")
+    done = shell.run(*words, command=fsnotes_on("nothing"))
     said = json.loads(done.err)
     assert (done.code, done.out) == (0, "")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said.pop("time"))
-    assert said == {
-        "level": "warning",
-        "logger": "fsnotes",
-        "message": NOTICE.removeprefix("fsnotes: ").rstrip("\n"),
-    }
+    assert NOTICE.fullmatch(said.pop("message"))
+    assert said == {"level": "warning", "logger": "fsnotes"}
     failed = shell.call("serve", "missing", "--log-format", "json")
     assert json.loads(failed.err)["message"].startswith("invalid_argument: folder missing: ")
 

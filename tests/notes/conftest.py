@@ -1,30 +1,46 @@
-"""Fixtures of the room: a vault on both resolvers, and commands run in it."""
+"""Fixtures of the room: a vault on both resolvers and in a jail, and commands run in it.
+
+In a jail each command goes to a locked worker and its answer through all checks: so a late import, a call that
+the filter forbids and an honest reply that is not accepted are found by every test there is. Only openat2, since
+what a resolver does does not depend on the process it does it in; and not the tests that replace parts of the
+product, which would replace them on the wrong side.
+"""
 
 from __future__ import annotations
 
+import inspect
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import pytest
 
+from fsnotes import jailed
 from fsnotes.notes import finding, scanning
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import Workspace, handle
+from fsnotes.notes.messages import encode_command
+from fsnotes.notes.opening import RUN, WorkerOptions
 from fsnotes.notes.scope import Scope
+from sandbox.jail.report import Level
+from sandbox.jail.spec import JailSpec
 from sandbox.names import RelPath
 from sandbox.policy import Policy
 from tests.disk import Tree
 from tests.require import has_openat2, require
+from tests.workers import Home, folders, require_jail
+
+SOURCES = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def resolver(request: pytest.FixtureRequest) -> Literal["openat2", "walk"]:
-    """Each resolver in turn."""
-    if request.param == "openat2":
-        require("openat2", available=has_openat2())
-        return "openat2"
-    return "walk"
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that takes a vault on each of them."""
+    if "vault" in metafunc.fixturenames:
+        replaces = "monkeypatch" in inspect.signature(metafunc.function).parameters
+        kinds = ["openat2", "walk", *([] if replaces else ["jailed"])]
+        metafunc.parametrize("vault", kinds, indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +53,10 @@ def _calls_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
 class Vault:
     """A workspace in a temporary tree: `root/` is its folder, everything beside it is outside."""
 
-    def __init__(self, disk: Tree) -> None:
+    def __init__(self, disk: Tree, home: Home | None = None) -> None:
         self.disk = disk
         self.workspace = Workspace(disk.open_root("root", Policy()))
+        self._home = home
 
     def build(self, *lines: str) -> None:
         """Make what the lines say inside the workspace; `disk.build` makes things outside."""
@@ -60,17 +77,51 @@ class Vault:
     ) -> ReplyT:
         """Run *command* within a grant of *folders*."""
         scope = Scope(tuple(RelPath.parse_folder(folder) for folder in folders), ignore)
-        return handle(self.workspace, scope, command)
+        if self._home is None:
+            return handle(self.workspace, scope, command)
+        return jailed._read(scope, command, self._ask(self._home, encode_command(scope, command)))
+
+    def _ask(self, home: Home, message: dict[str, Any]) -> dict[str, Any]:
+        spec = JailSpec(
+            workspace=self.disk.path("root"),
+            kind="rw",
+            handler="tests.notes.patient:build",
+            options=WorkerOptions(self.workspace.root.policy).to_json(),
+            import_paths=(*folders(), str(SOURCES)),
+            identity=home.identity,
+        )
+        worker = home.workers(spec, require=Level.CONTAINED)
+        worker.start()
+        deadline = time.monotonic() + 60
+        return worker.call(RUN, message, deadline=deadline, write=True, abandoned=lambda: False)
 
     def snapshot(self) -> dict[str, object]:
         """Return everything in the workspace."""
         return self.disk.snapshot("root")
 
 
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """The place of all vaults in a jail."""
+    made = Home(Path(os.path.realpath(tmp_path_factory.mktemp("jailed"))), "root")
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def vault(tmp_path: Path, resolver: Literal["openat2", "walk"]) -> Iterator[Vault]:
-    """An empty workspace, on each resolver in turn."""
-    made = Vault(Tree(tmp_path, resolver))
+def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Vault]:
+    """Set up an empty workspace."""
+    match request.param:
+        case "jailed":
+            require_jail()
+            home: Home = request.getfixturevalue("home")
+            home.tidy()
+            made = Vault(Tree(home.top, "openat2"), home)
+        case "openat2":
+            require("openat2", available=has_openat2())
+            made = Vault(Tree(tmp_path, "openat2"))
+        case _:
+            made = Vault(Tree(tmp_path, "walk"))
     yield made
     made.workspace.root.close()
 

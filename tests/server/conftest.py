@@ -67,7 +67,8 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Vault]]:
     folders = [home / str(number) / "Notes" for number in range(FOLDERS)]
     for folder in folders:
         folder.mkdir(parents=True)
-    with Wire.serve(*folders, state=home / "state") as wire:
+    # Without a jail: it would have a worker for each of the folders. Servers of a test's own are jailed.
+    with Wire.serve(*folders, state=home / "state", options=("--jail", "off")) as wire:
         yield [Vault(folder, home / "state", wire) for folder in folders]
 
 

@@ -14,6 +14,7 @@ from fsnotes.server.stdio import LARGE_FRAME
 from fsnotes.server.tools import TOOLS
 from tests.server.conftest import Vault
 from tests.server.wire import SERVER_KEY, Wire, accept, call, envelope, failed, request
+from tests.workers import jail_level
 
 SERVER = {"name": "fsnotes", "title": "fsnotes", "version": fsnotes.__version__}
 NO_FORMS = envelope({})
@@ -84,7 +85,7 @@ def test_workspaces_shows_where_the_caller_may_work(vault: Vault) -> None:
                     "mounts": "refuse",
                     "maxNoteBytes": 1_048_576,
                 },
-                "jail": "none",
+                "jail": jail_level()[0].value,
                 "noteCount": 1,
                 "noteCountComplete": True,
                 "index": "none",

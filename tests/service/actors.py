@@ -43,13 +43,23 @@ class Place:
     now: float
     rules: tuple[Rule, ...]
     state: str = "state"
+    is_jailed: bool = False
 
     @classmethod
     def of(cls, household: Household, *, state: str = "state") -> Place:
-        return cls(str(household.top), household.resolver, household.clock.now, tuple(household.rules), state)
+        return cls(
+            str(household.top),
+            household.resolver,
+            household.clock.now,
+            tuple(household.rules),
+            state,
+            household.is_jailed,
+        )
 
     def product(self, observe: Callable[[StrEnum], None] = wiring.ignore) -> tuple[Household, wiring.Product]:
-        household = Household(Path(self.top), self.resolver, Clock(self.now), list(self.rules))
+        household = Household(
+            Path(self.top), self.resolver, Clock(self.now), list(self.rules), is_jailed=self.is_jailed
+        )
         return household, household.product(state=self.state, observe=observe)
 
 
@@ -169,6 +179,8 @@ def run(
 
 def _at_once(place: Place, job: Job, answers: Connection) -> None:
     household, product = place.product()
+    if place.is_jailed:
+        product.sweep()  # starts the worker that the job is for
     answers.send("ready")
     try:
         perform(household, product, job)

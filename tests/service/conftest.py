@@ -1,4 +1,8 @@
-"""A household: a vault on a real folder, and the product on it, as one or more principals."""
+"""A household: a vault on a real folder, and the product on it, as one or more principals.
+
+Every test that takes one runs three times: inline on each resolver, and with jailed workers on openat2. What a
+resolver does does not depend on the process it does it in, so jailed on the walk would tell nothing new.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,12 @@ from fsnotes.calls import Call
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
+from fsnotes.workers import WorkerMaker
 from sandbox.names import OWN_PREFIX, RelPath
 from sandbox.policy import Policy
-from tests.disk import Tree
+from tests.disk import Interruption, Tree
 from tests.require import has_openat2, require
+from tests.workers import Home, jail_level, require_jail
 
 ALICE = Call(Principal("local:alice"), request_id="1")
 BOB = Call(Principal("local:bob"), request_id="2")
@@ -51,6 +57,9 @@ class Household:
     """Whether the vault is configured as the workspace `Notes`."""
     others: list[WorkspaceSettings] = field(default_factory=list)
     """Workspaces beside the vault."""
+    is_jailed: bool = False
+    worker: WorkerMaker | None = None
+    """What starts workers, where there are any."""
     _products: list[wiring.Product] = field(default_factory=list)
 
     @property
@@ -60,6 +69,11 @@ class Household:
     @property
     def uri(self) -> str:
         return self.vault.as_uri()
+
+    @property
+    def level(self) -> str:
+        """The jail level that the products say they have."""
+        return jail_level()[0].value if self.is_jailed else "none"
 
     def grant(self, call: Call, *rights: Right, folder: str = "", workspace: str = "Notes") -> None:
         self.rules.append(
@@ -86,20 +100,27 @@ class Household:
         environ: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> wiring.Product:
-        """Build a product of its own, as another process would: only files are shared."""
-        workspace = WorkspaceSettings("Notes", str(self.vault), str(self.vault), self.policy, self.ignore)
+        """Build a product of its own, as another process would: only files are shared.
+
+        One that is to be interrupted in a step of a change is served inline: the steps of a worker are seen by
+        nobody here.
+        """
+        is_jailed = self.is_jailed and not isinstance(observe, Interruption)
+        canonical = os.path.realpath(self.vault)
+        workspace = WorkspaceSettings("Notes", canonical, str(self.vault), self.policy, self.ignore)
         made = wiring.build(
             Settings(
                 state_dir=str(self.top / state),
                 workspaces=(*([workspace] if self.served else []), *self.others),
                 rules=tuple(self.rules),
-                jail_mode="off",
+                jail_mode="require" if is_jailed else "off",
                 **settings,
             ),
             environ=environ or {},
             observe=observe,
             clock=self.clock,
             resolver=self.resolver,
+            worker=self.worker,
         )
         self._products.append(made)
         return made
@@ -144,15 +165,50 @@ class Household:
             product.close()
 
 
-@pytest.fixture(params=["openat2", "walk"])
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """The place of all jailed households."""
+    made = Home(Path(os.path.realpath(tmp_path_factory.mktemp("jailed"))), "Notes")
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["openat2", "walk", "jailed"])
 def household(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Household]:
-    if request.param == "openat2":
-        require("openat2", available=has_openat2())
-    made = Household(tmp_path, request.param)
-    made.vault.mkdir()
+    """Set up a vault of which ALICE may do everything."""
+    if request.param == "jailed":
+        yield request.getfixturevalue("jailed")
+    else:
+        yield from _lived_in(inline_household(request.param, tmp_path))
+
+
+@pytest.fixture(params=["openat2", "walk"])
+def inline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Household]:
+    """Set up one that is served in the product's own process, for tests that watch the steps of a change."""
+    yield from _lived_in(inline_household(request.param, tmp_path))
+
+
+@pytest.fixture
+def jailed(home: Home) -> Iterator[Household]:
+    """Set up one that is served by jailed workers, which outlive it."""
+    require_jail()
+    home.tidy()
+    yield from _lived_in(Household(home.top, "openat2", is_jailed=True, worker=home.workers))
+
+
+def _lived_in(made: Household) -> Iterator[Household]:
     made.grant(ALICE, *Right)
     yield made
     made.close()
+
+
+def inline_household(resolver: wiring.ResolverChoice, top: Path) -> Household:
+    """Set up an empty vault that is served in the test's own process."""
+    if resolver == "openat2":
+        require("openat2", available=has_openat2())
+    made = Household(top, resolver)
+    made.vault.mkdir()
+    return made
 
 
 def ask(service: Service, call: Call, uri: str, title: str) -> Asked:

@@ -67,11 +67,12 @@ def test_each_change_has_one_line_with_all_its_fields(household: Household) -> N
     assert isinstance(deletion, Deletion)
     service.answered(deletion)
     service.restore(TRACED, uri, str(deletion.trash_id), new_path="Elsewhere/Plan")
-    assert household.audit() == [
+    lines = [
         line(tool="notes_create", path=NOTE, outcome="created", etagAfter=etag(data)),
         line(tool="notes_delete", path=NOTE, outcome="deleted", etagBefore=etag(data)),
         line(tool="notes_restore", path="Elsewhere/Plan.md", outcome="restored", etagAfter=etag(data)),
     ]
+    assert household.audit() == [each | {"jail": household.level} for each in lines]
     assert list(household.audit()[0]) == [
         "time",
         "principal",

@@ -919,8 +919,9 @@ def test_a_trash_that_is_no_plain_folder_is_unavailable_and_nothing_moves(
     works(household, asked)
 
 
-def test_an_entry_that_is_a_link_is_unavailable_and_nothing_moves(household: Household) -> None:
+def test_an_entry_that_is_a_link_is_unavailable_and_nothing_moves(inline: Household) -> None:
     """The entry's name is not known before, but a killed deletion leaves one, and somebody may meddle with it."""
+    household = inline
     asked = asked_about(household)
     actors.run(
         household, actors.reply(ALICE, NOTE, asked.state, accept(NOTE)), kill_after="trash: entry made"

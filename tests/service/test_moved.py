@@ -14,10 +14,10 @@ from enum import StrEnum
 
 import pytest
 
+from fsnotes.confirm import LedgerStep
 from fsnotes.errors import Busy, InvalidState, LimitReached, NotAllowed, Unavailable
 from fsnotes.outcomes import Deletion
 from fsnotes.runners import MAX_PENDING
-from sandbox.steps import Step
 from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 
@@ -79,7 +79,7 @@ def test_a_deletion_whose_commit_fails_is_answered_as_what_it_is(household: Hous
     readers: list[sqlite3.Connection] = []
 
     def observe(step: StrEnum) -> None:
-        if step == Step.TRASH_DURABLE:
+        if step == LedgerStep.CLAIMED:
             readers.append(
                 sqlite3.connect(household.top / "state/private/ledger.sqlite3", isolation_level=None)
             )
@@ -103,11 +103,12 @@ def test_a_deletion_whose_commit_fails_is_answered_as_what_it_is(household: Hous
     assert household.files() == {"a.md": b"text"}
 
 
-def test_a_call_above_the_bound_of_a_workspace_is_told_of_the_bound(household: Household) -> None:
+def test_a_call_above_the_bound_of_a_workspace_is_told_of_the_bound(inline: Household) -> None:
+    household = inline
     household.write("a.md", "text")
     product = household.product()
     service, uri = product.service, household.uri
-    served = product._runner._served["Notes"]
+    pending = product._runner._served["Notes"].pending
     directory = os.open(household.vault, os.O_RDONLY)
     fcntl.flock(directory, fcntl.LOCK_EX)
     busy: list[str] = []
@@ -124,7 +125,7 @@ def test_a_call_above_the_bound_of_a_workspace_is_told_of_the_bound(household: H
         deadline = time.monotonic() + 30
         refused = False
         while not refused and time.monotonic() < deadline:
-            if served.pending >= MAX_PENDING:
+            if pending._count >= MAX_PENDING:
                 with pytest.raises(LimitReached):
                     service.read(ALICE, uri, "a.md")
                 refused = True

@@ -17,6 +17,15 @@ from tests.service.conftest import ALICE, BOB, Household, accept, answer, ask
 EIGHT = 8
 
 
+@pytest.fixture
+def household(inline: Household) -> Household:
+    """Take the inline one: each of many processes would have workers of its own to start.
+
+    What also races in jailed workers is in `test_jailed_races.py`.
+    """
+    return inline
+
+
 def places_of(household: Household, data: bytes) -> list[str]:
     return [path for path, held in household.files().items() if held == data]
 

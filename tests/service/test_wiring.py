@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
+from fsnotes import wiring
 from fsnotes.errors import Unavailable
 from fsnotes.outcomes import Deletion
+from sandbox import Root
 from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 
@@ -21,7 +24,9 @@ def open_files() -> dict[str, str]:
     return found
 
 
-def test_a_closed_product_holds_nothing_open(household: Household) -> None:
+def test_a_closed_product_holds_nothing_open(inline: Household) -> None:
+    """Workers are shared by tests, so this is for the inline runner; that a jail ends is tested where it is made."""
+    household = inline
     household.write("a.md", "x")
     before = open_files()
     product = household.product()
@@ -67,3 +72,18 @@ def test_keys_and_a_ledger_that_cannot_be_trusted_delete_nothing(
     assert str(household.top) not in caught.value.why
     assert household.files() == {"a.md": b"x"}
     assert service.read(ALICE, household.uri, "a").text == "x"  # what asks nobody goes on
+
+
+def test_a_weaker_file_system_is_among_the_notices_where_it_is_tried(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Root.features
+    monkeypatch.setattr(Root, "features", lambda root: replace(real(root), lock="file"))
+    settings = inline.product().settings
+    tried, plain = wiring.build(settings, environ={}, inspect="try"), wiring.build(settings, environ={})
+    tried.close()
+    plain.close()
+    assert plain.notices == ()
+    assert tried.notices == (
+        "workspace 'Notes': folders cannot be locked: a lock file in the state folder stands in",
+    )

@@ -1,0 +1,155 @@
+"""Decides how a command is put to a jailed worker, and what its answer, or its failure, means.
+
+An answer comes from a process that parses what anybody wrote, so it is hostile input: it is checked against the
+command and the grant, and one that no honest worker gives is a breach. This process never opens a note. Which
+workers there are is decided in `workers.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from fsnotes.access import Grant
+from fsnotes.errors import Abandoned, Busy, FsnotesError, InvalidArgument, OutcomeUnknown, Unavailable
+from fsnotes.notes.answers import check_refusal, check_reply
+from fsnotes.notes.commands import Command, CreateNote, FindReceipt, ReplyT, SweepTemporaries, TrashNote
+from fsnotes.notes.creating import content_of
+from fsnotes.notes.messages import BadMessage, decode_reply, encode_command
+from fsnotes.notes.opening import RUN
+from fsnotes.notes.refusals import decode_error
+from fsnotes.notes.scope import Scope
+from fsnotes.runners import check_right, moved_away, never, not_served
+from fsnotes.workers import JailedWorkspace, Worker, why
+from sandbox import ROOT, errors
+from sandbox.jail.events import Happening
+from sandbox.names import display
+
+TRANSACTION_SECONDS: Final = 2.0
+"""What a command may take that runs while a confirmation is being claimed, waiting included."""
+
+WORK_SECONDS: Final = 1.0
+"""A change that does not hold the workspace's lock so long before its deadline is given up, and never begun."""
+
+_IN_A_TRANSACTION: Final = (TrashNote, FindReceipt)
+
+_log = logging.getLogger("fsnotes.jailed")
+
+
+class JailedRunner:
+    """Runs commands in the workers of their workspaces, one command after the other in each."""
+
+    def __init__(self, workspaces: Mapping[str, JailedWorkspace], *, call_deadline: float) -> None:
+        self._workspaces = dict(workspaces)
+        self._call_deadline = call_deadline
+
+    def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
+        """Run *command* in a worker. Raises LimitReached when too many wait for the same workspace.
+
+        When the worker fails, a command that only looks is Unavailable, and so is a change that had not reached
+        the worker; any other change raises OutcomeUnknown. The worker is gone then, unless the kernel cannot end
+        it, so what can be seen of a change is all that there will be.
+        """
+        check_right(grant, command)
+        workspace = self._find(grant.workspace.name)
+        if grant.right.value != "read":
+            # Who looks with a right to change is about to: a deletion must not wait for a worker to start.
+            workspace.prepare()
+        return self._run(workspace, Scope(grant.folders, workspace.ignore), command, abandoned)
+
+    def sweep(self, workspace: str, *, now: float) -> int:
+        """Sweep in the worker that can change the workspace."""
+        return self._run(self._find(workspace), Scope((ROOT,)), SweepTemporaries(now=now), never).moved
+
+    def jail(self, workspace: str) -> str:
+        """Return the level that is enforced for *workspace*."""
+        return self._find(workspace).level.value
+
+    def close(self) -> None:
+        """End all workers."""
+        for workspace in self._workspaces.values():
+            workspace.close()
+
+    def _find(self, name: str) -> JailedWorkspace:
+        workspace = self._workspaces.get(name)
+        if workspace is None:
+            raise not_served()
+        return workspace
+
+    def _run(
+        self,
+        workspace: JailedWorkspace,
+        scope: Scope,
+        command: Command[ReplyT],
+        abandoned: Callable[[], bool],
+    ) -> ReplyT:
+        if abandoned():
+            raise Abandoned
+        if isinstance(command, CreateNote):
+            content_of(command, most=workspace.max_note_bytes)
+        if not workspace.place.still_holds():
+            raise moved_away()
+        seconds = self._call_deadline
+        if isinstance(command, _IN_A_TRANSACTION):
+            seconds = min(seconds, TRANSACTION_SECONDS)
+        deadline = time.monotonic() + seconds
+        with workspace.pending.admitted():
+            worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
+            try:
+                return _read(scope, command, self._ask(worker, scope, command, deadline, abandoned))
+            except BadMessage as error:
+                _log.error("a worker sent %s", error)
+                worker.accuse("its reply is none that an honest worker sends")
+                raise _failed(command, why(errors.WorkerBreach("")), sent=True) from error
+            except (errors.Abandoned, Abandoned) as error:
+                # Given up by the caller, or by us when it was too late to begin.
+                raise (Abandoned() if abandoned() else Busy()) from error
+
+    def _ask(
+        self,
+        worker: Worker,
+        scope: Scope,
+        command: Command[Any],
+        deadline: float,
+        abandoned: Callable[[], bool],
+    ) -> dict[str, Any]:
+        if command.changes:
+            left = deadline - time.monotonic()
+            abandoned = _or_late(abandoned, deadline - min(WORK_SECONDS, left / 2))
+        message = encode_command(scope, command)
+        try:
+            return worker.call(RUN, message, deadline=deadline, write=command.changes, abandoned=abandoned)
+        except errors.JailBusy as busy:
+            if worker.events and worker.events[-1].happening is Happening.NOT_STARTED:
+                raise Unavailable("the workspace's worker cannot be started") from busy
+            raise Busy from busy
+        except errors.WorkerFailed as failure:
+            raise _failed(command, why(failure), sent=failure.sent) from failure
+        except errors.HandlerFailed as failure:
+            _log.error("the handler of %s raised %s", type(command).__name__, display(failure.kind))
+            raise _failed(command, "something went wrong in the workspace's worker", sent=True) from failure
+        except ValueError as error:
+            raise InvalidArgument("arguments", "longer than a worker takes") from error
+
+
+def _or_late(abandoned: Callable[[], bool], late: float) -> Callable[[], bool]:
+    return lambda: abandoned() or not time.monotonic() < late
+
+
+def _read(scope: Scope, command: Command[ReplyT], answer: dict[str, Any]) -> ReplyT:
+    """Return the reply in *answer*, or raise the refusal in it. Raises BadMessage for anything else."""
+    if answer.keys() == {"reply"}:
+        reply = decode_reply(command, answer["reply"])
+        check_reply(scope, command, reply)
+        return reply
+    if answer.keys() != {"refused"}:
+        raise BadMessage("neither a reply nor a refusal")
+    refusal = decode_error(answer["refused"])
+    check_refusal(scope, command, refusal)
+    raise refusal
+
+
+def _failed(command: Command[Any], reason: str, *, sent: bool) -> FsnotesError:
+    return OutcomeUnknown(reason) if command.changes and sent else Unavailable(reason)

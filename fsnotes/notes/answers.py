@@ -1,0 +1,287 @@
+"""Whether a reply or a refusal answers its command and stays within the grant: a worker's word is not enough.
+
+A worker that somebody took over can still lie about notes of its workspace: text, titles, sizes and etags are
+its word. What it cannot do is to name, through a reply, a path outside the granted folders, to answer for
+another note than the one that was meant, or to have sentences of its own choice spoken as ours. What a
+workspace ignores is left out by the worker alone: it lies within the grant.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from fsnotes import errors
+from fsnotes.notes.commands import (
+    Command,
+    Created,
+    CreateNote,
+    Described,
+    DescribeNotes,
+    FindNotes,
+    Found,
+    ListTrash,
+    NoteText,
+    ReadNote,
+    Reply,
+    Restored,
+    RestoreNote,
+    Scanned,
+    ScanNotes,
+    Trashed,
+    TrashNote,
+    TrashPage,
+)
+from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
+from fsnotes.notes.globs import composed
+from fsnotes.notes.model import SUFFIXES, is_note
+from fsnotes.notes.refusals import MAX_ECHO
+from fsnotes.notes.scanning import MAX_BUDGET
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.shapes import BadMessage
+from sandbox.errors import InvalidPath
+from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_hidden
+from sandbox.trash import is_entry_name
+
+# A note's id that can be seen to be one without being taken apart: ASCII, short, not too deep, not hidden.
+_PLAIN: Final = re.compile(
+    r"[^./\\\0][^/\\\0]*+(?:/[^./\\\0][^/\\\0]*+){0,63}+(?<=.\.md)", re.ASCII | re.DOTALL
+)
+_PLAIN_LENGTH: Final = 255
+
+_TRASH: Final = RelPath((TRASH_FOLDER,))
+
+
+def check_reply(scope: Scope, command: Command[Any], reply: Reply) -> None:
+    """Raise BadMessage unless *reply* answers *command* and every id in it is within *scope*'s folders."""
+    answers = _ANSWERS.get(type(command))
+    if answers is not None and not answers(command, reply):
+        raise BadMessage(f"a {type(reply).__name__} that does not answer its command")
+    if isinstance(command, ScanNotes) and command.folder:
+        scope = _narrowed(scope, command.folder)
+    if not ids_within(reply, scope):
+        raise BadMessage("an id outside the scope")
+
+
+# -- within the grant --------------------------------------------------------------------------
+
+
+def ids_within(reply: Reply, scope: Scope) -> bool:
+    """Say whether every path in *reply* lies in a folder of *scope* and is not hidden, and a note where it is one."""
+    named = _NAMED.get(type(reply))
+    return named is None or named(scope, reply)
+
+
+def _scanned(scope: Scope, reply: Scanned) -> bool:
+    return (
+        _notes_within(scope, [note.path for note in reply.notes])
+        and all(_within(scope, folder) for folder in reply.folders)
+        and all(item.path is None or _beneath(scope, item.path) for item in reply.skipped)
+        and (reply.resume is None or _beneath(scope, reply.resume))
+    )
+
+
+def _described(scope: Scope, reply: Described) -> bool:
+    # What is left to look at was asked for by the caller.
+    return _notes_within(scope, [note.path for note in reply.notes])
+
+
+def _found(scope: Scope, reply: Found) -> bool:
+    return _notes_within(scope, [match.path for match in reply.matches]) and (
+        reply.resume is None or _beneath(scope, reply.resume)
+    )
+
+
+def _trash_page(scope: Scope, reply: TrashPage) -> bool:
+    return _notes_within(scope, [entry.path for entry in reply.entries])
+
+
+def _one(scope: Scope, reply: NoteText | Created | Trashed | Restored) -> bool:
+    return _notes_within(scope, (reply.path,))
+
+
+_NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
+    Scanned: _scanned,
+    Described: _described,
+    Found: _found,
+    TrashPage: _trash_page,
+    NoteText: _one,
+    Created: _one,
+    Trashed: _one,
+    Restored: _one,
+}
+
+
+def _notes_within(scope: Scope, paths: Iterable[str]) -> bool:
+    prefixes = _prefixes(scope.folders)
+    return all(
+        # SAFETY: a prefix ends with its separator, so it is compared by component.
+        (
+            len(path) <= _PLAIN_LENGTH
+            and path.isascii()
+            and path.startswith(prefixes)
+            and _PLAIN.fullmatch(path) is not None
+        )
+        or (is_note(path) and _within(scope, path))
+        for path in paths
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _prefixes(folders: tuple[RelPath, ...]) -> tuple[str, ...]:
+    return tuple("/".join((*folder.parts, "")) for folder in folders)
+
+
+def _within(scope: Scope, text: str) -> bool:
+    try:
+        path = RelPath.parse(text)
+    except InvalidPath:
+        return False
+    return scope.covers(path) and not is_hidden(path)
+
+
+def _beneath(scope: Scope, position: str) -> bool:
+    """Say whether a position in a walk, or the escaped form of a name, is covered and not hidden."""
+    parts = tuple(position.split("/"))
+    return scope.covers_position(parts) and not any(part[:1] in ("", ".") or "\0" in part for part in parts)
+
+
+def _narrowed(scope: Scope, folder: str) -> Scope:
+    """Return the part of *scope* that a listing of *folder* is about. There is none where it is not covered."""
+    try:
+        asked = RelPath.parse_folder(folder)
+    except InvalidPath:
+        asked = None
+    if asked is None or not scope.covers(asked):
+        raise BadMessage("a listing of a folder that is none of the scope")
+    return Scope((asked,))
+
+
+# -- an answer to the command ------------------------------------------------------------------
+
+
+def _is_reading(path: str, asked: str) -> bool:
+    """Say whether *path* is what *asked* may mean: spelled alike but for Unicode's forms and the suffix."""
+    if path == asked:
+        return True
+    spelled, wanted = composed((path, asked))
+    return spelled in (wanted, *(wanted + suffix for suffix in SUFFIXES))
+
+
+def _answers_scan(command: ScanNotes, reply: Scanned) -> bool:
+    found = len(reply.notes) + len(reply.folders) + len(reply.skipped)
+    return found <= max(1, min(command.budget, MAX_BUDGET))
+
+
+def _answers_describe(command: DescribeNotes, reply: Described) -> bool:
+    done = len(command.paths) - len(reply.rest)
+    return (
+        len(reply.notes) <= min(done, DESCRIBE_NOTES)
+        and reply.rest == command.paths[done:]
+        and {note.path for note in reply.notes} <= set(command.paths[:done])
+    )
+
+
+def _answers_find(command: FindNotes, reply: Found) -> bool:  # noqa: ARG001 - like its siblings
+    return len(reply.matches) <= FIND_NOTES
+
+
+def _answers_read(command: ReadNote, reply: NoteText) -> bool:
+    return (
+        _is_reading(reply.path, command.path)
+        and len(reply.text) <= max(1, command.limit)
+        and reply.first_line <= reply.last_line <= reply.total_lines
+    )
+
+
+def _answers_create(command: CreateNote, reply: Created) -> bool:
+    return _is_reading(reply.path, command.path)
+
+
+def _answers_trash(command: TrashNote, reply: Trashed) -> bool:
+    return (reply.path, reply.entry) == (command.path, command.entry)
+
+
+def _answers_list_trash(command: ListTrash, reply: TrashPage) -> bool:
+    """Say whether the entries go from newer to older, and on from where the last page ended."""
+    names = [entry.trash_id for entry in reply.entries]
+    if reply.resume is not None:
+        if not is_entry_name(reply.resume) or (names and reply.resume > names[-1]):
+            return False
+        names.append(reply.resume)
+    if command.after is not None:
+        names.insert(0, command.after)
+    return len(reply.entries) <= max(1, command.limit) and names == sorted(names, reverse=True)
+
+
+def _answers_restore(command: RestoreNote, reply: Restored) -> bool:
+    return command.new_path is None or _is_reading(reply.path, command.new_path)
+
+
+_ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
+    ScanNotes: _answers_scan,
+    DescribeNotes: _answers_describe,
+    FindNotes: _answers_find,
+    ReadNote: _answers_read,
+    CreateNote: _answers_create,
+    TrashNote: _answers_trash,
+    ListTrash: _answers_list_trash,
+    RestoreNote: _answers_restore,
+}
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+
+def check_refusal(scope: Scope, command: Command[Any], error: errors.FsnotesError) -> None:
+    """Raise BadMessage unless *error* speaks of what *command* said, or of paths that *scope* lets be named."""
+    if not _speaks_of(scope, command, error):
+        raise BadMessage(f"a {type(error).__name__} about something else")
+
+
+def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) -> bool:
+    words = _words(command)
+    match error:
+        case errors.NoteNotFound():
+            # Headings are the note's own text, and shown as such.
+            return _known(scope, words, error.name) and (error.what == "heading" or not error.candidates)
+        case errors.AmbiguousNote():
+            if isinstance(command, ReadNote) and error.name == _cut(command.heading):
+                return True
+            return _known(scope, words, error.name) and all(_near(scope, path) for path in error.paths)
+        case (
+            errors.NoteExists()
+            | errors.NoteChanged()
+            | errors.NoteTooLarge()
+            | errors.NotText()
+            | errors.InvalidYaml()
+        ):
+            return _known(scope, words, error.path)
+        case _:
+            return True
+
+
+def _words(command: Command[Any]) -> frozenset[str | None]:
+    """Return the texts of *command*, as far as a refusal repeats them."""
+    values = (getattr(command, field.name) for field in fields(command))  # type: ignore[arg-type]  # all are
+    return frozenset(_cut(value) for value in values if isinstance(value, str))
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:MAX_ECHO]
+
+
+def _known(scope: Scope, words: frozenset[str | None], text: str) -> bool:
+    return text in words or _near(scope, text)
+
+
+def _near(scope: Scope, text: str) -> bool:
+    """Say whether *text* is a path of the scope, one that leads to a folder of it, or the trash."""
+    try:
+        path = RelPath.parse_folder(text)
+    except InvalidPath:
+        return False
+    return path in (ROOT, _TRASH) or scope.leads_to(path) or (scope.covers(path) and not is_hidden(path))

@@ -1,0 +1,163 @@
+"""How commands and replies cross a process boundary: JSON values both ways, read strictly.
+
+A reply comes from a process that parses what anybody wrote, so it is hostile input: exact keys and types, and
+bounds on every text, number and list. Whether a reply answers its command, and stays within the scope, is
+judged in `answers.py`; how refusals cross, in `refusals.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Any, Final, cast, get_args
+
+from fsnotes.notes.commands import (
+    MAX_POSITION,
+    MAX_TITLE,
+    SKIP_REASONS,
+    Command,
+    CreateNote,
+    DescribeNotes,
+    FindNotes,
+    FindReceipt,
+    ListTrash,
+    ReadNote,
+    Reply,
+    ReplyT,
+    RestoreNote,
+    ScanNotes,
+    SweepTemporaries,
+    TrashNote,
+)
+from fsnotes.notes.etags import is_etag
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.shapes import (
+    MAX_NUMBER,
+    BadMessage,
+    Check,
+    Lazily,
+    Shape,
+    matching,
+    number_of,
+    one_of,
+    text_of,
+)
+from sandbox.errors import SandboxError
+from sandbox.names import MAX_PATH_BYTES, RelPath
+from sandbox.trash import is_entry_name
+
+__all__ = ["BadMessage", "decode_command", "decode_reply", "encode_command", "encode_reply"]
+
+COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
+    ScanNotes,
+    DescribeNotes,
+    FindNotes,
+    ReadNote,
+    CreateNote,
+    TrashNote,
+    FindReceipt,
+    ListTrash,
+    RestoreNote,
+    SweepTemporaries,
+)
+"""Every command that crosses; a test compares this with what there is."""
+
+_MAX_COUNT: Final = 2**31
+
+_size: Final = number_of(0, MAX_NUMBER)
+_count: Final = number_of(0, _MAX_COUNT)
+_line: Final = number_of(1, _MAX_COUNT)
+_entry: Final = matching(is_entry_name, "the name of a trash entry")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+
+_BOUNDS: Final[dict[str, Check]] = {
+    "count": _count,
+    "deleted_at": matching(_TIME.fullmatch, "a time"),
+    "entry": _entry,
+    "etag": matching(is_etag, "an etag"),
+    "first_line": _line,
+    "last_line": _line,
+    "moved": _count,
+    "next_column": _line,
+    "next_line": _line,
+    "reason": one_of(SKIP_REASONS),
+    "resume": text_of(MAX_POSITION),
+    "size": _size,
+    "title": text_of(MAX_TITLE),
+    "total_lines": _line,
+    "trash_id": _entry,
+    # What is skipped may have a name that is no path: it is shown escaped, which makes it longer.
+    "path": text_of(MAX_POSITION),
+    "folders": text_of(MAX_PATH_BYTES),
+    "rest": text_of(MAX_PATH_BYTES),
+}
+"""What a field of a reply may hold, by its name."""
+
+
+def _reply_of(kind: type[Command[Any]]) -> type[Any]:
+    """Return the class of the reply that a class of commands names as its own."""
+    base = next(base for base in kind.__orig_bases__ if getattr(base, "__origin__", None) is Command)  # type: ignore[attr-defined]
+    (reply,) = get_args(base)
+    return cast(type[Any], reply)
+
+
+_BY_NAME: Final = {kind.__name__: kind for kind in COMMANDS}
+
+
+_COMMAND_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(Shape)
+_REPLY_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: Shape(kind, _BOUNDS))
+_SHAPES_BY_COMMAND: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: _REPLY_SHAPES[_reply_of(kind)])
+
+
+def encode_command(scope: Scope, command: Command[Any]) -> dict[str, Any]:
+    """Return *command* within *scope* as JSON values."""
+    kind = type(command)
+    fields = _COMMAND_SHAPES[kind].write_given(command)
+    return {"scope": _scope_text(scope), "command": kind.__name__, "fields": fields}
+
+
+def decode_command(message: dict[str, Any]) -> tuple[Scope, Command[Any]]:
+    """Return what `encode_command` was given. Raises BadMessage."""
+    if message.keys() != {"scope", "command", "fields"}:
+        raise BadMessage("not a command")
+    kind = _BY_NAME.get(message["command"]) if type(message["command"]) is str else None
+    if kind is None:
+        raise BadMessage("no such command")
+    scope = message["scope"]
+    if type(scope) is not str:
+        raise BadMessage("not a scope")
+    return _scope(scope), _COMMAND_SHAPES[kind].read_given(message["fields"])
+
+
+def encode_reply(reply: Reply) -> dict[str, Any]:
+    """Return *reply* as JSON values."""
+    return _REPLY_SHAPES[type(reply)].write(reply)
+
+
+def decode_reply(command: Command[ReplyT], message: Any) -> ReplyT:
+    """Return the reply to *command* that *message* stands for. Raises BadMessage.
+
+    That each field is what it may be says nothing yet of the whole: see `answers.check_reply`.
+    """
+    # SAFETY: the shape is that of the reply which the command's class names.
+    return cast(ReplyT, _SHAPES_BY_COMMAND[type(command)].read(message))
+
+
+# -- scopes: the same few, over and over, so each goes as one text --------------------------------
+
+
+@functools.lru_cache(maxsize=256)
+def _scope_text(scope: Scope) -> str:
+    return json.dumps([[str(folder) for folder in scope.folders], scope.ignore])
+
+
+@functools.lru_cache(maxsize=256)
+def _scope(text: str) -> Scope:
+    try:
+        folders, ignore = json.loads(text)
+        if not all(type(each) is str for each in (*folders, *ignore)):
+            raise BadMessage("not a scope")
+        return Scope(tuple(RelPath.parse_folder(folder) for folder in folders), tuple(ignore))
+    except (ValueError, TypeError, SandboxError) as error:
+        raise BadMessage("not a scope") from error

@@ -1,0 +1,62 @@
+"""What a worker of notes is told when it starts: which handlers it has, and how it opens its workspace.
+
+Apart from the handlers, which the process that starts workers never loads for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from sandbox.policy import HardLinks, Links, Mounts, Policy
+from sandbox.resolve import ResolverChoice
+
+READER: Final = "fsnotes.notes.worker:build"
+"""How a jail is told of what answers commands that only look."""
+
+WRITER: Final = "fsnotes.notes.writer:build"
+"""How a jail is told of what answers all commands."""
+
+RUN: Final = "run"
+"""The one operation: `encode_command`'s values in, `{"reply": ...}` or `{"refused": ...}` out."""
+
+PACKAGES: Final = ("fsnotes", "sandbox", "pathvalidate", "ruamel.yaml")
+"""What a worker imports beside the standard library."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """What the parent decides for the workers of a workspace."""
+
+    policy: Policy
+    resolver: ResolverChoice = "auto"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as a jail's spec takes them."""
+        policy = self.policy
+        return {
+            "resolver": self.resolver,
+            "policy": {
+                "links": policy.links.value,
+                "hard_links": policy.hard_links.value,
+                "mounts": policy.mounts.value,
+                "max_file_bytes": policy.max_file_bytes,
+                "max_entries": policy.max_entries,
+            },
+        }
+
+    @classmethod
+    def from_json(cls, options: Mapping[str, Any]) -> Self:
+        """Return the options that `to_json` wrote; others beside them are somebody else's."""
+        policy = options["policy"]
+        return cls(
+            Policy(
+                links=Links(policy["links"]),
+                hard_links=HardLinks(policy["hard_links"]),
+                mounts=Mounts(policy["mounts"]),
+                max_file_bytes=policy["max_file_bytes"],
+                max_entries=policy["max_entries"],
+            ),
+            options["resolver"],
+        )

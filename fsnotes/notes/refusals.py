@@ -1,0 +1,212 @@
+"""How the refusals of a workspace cross a process boundary: which there are, and what they may say.
+
+They come from a process that is not believed. So the classes are a closed set, and so are the sentences: what
+is shown to a client as our own words is chosen from a table here, never written by the worker. Callers' and
+notes' words are fields of their own, which are always shown as such.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, Final, get_type_hints
+
+from fsnotes import errors
+from fsnotes.notes.etags import is_etag
+from fsnotes.notes.shapes import (
+    MAX_NUMBER,
+    BadMessage,
+    Lazily,
+    matching,
+    number_of,
+    one_of,
+    read_text,
+    write_text,
+)
+
+MAX_ECHO: Final = 4_096
+"""Characters of a caller's words that a refusal repeats."""
+
+MAX_NAMES: Final = 100
+"""Most paths or headings that a refusal offers."""
+
+REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
+    errors.Abandoned,
+    errors.AmbiguousNote,
+    errors.Busy,
+    errors.InvalidArgument,
+    errors.InvalidYaml,
+    errors.NotAllowed,
+    errors.NotText,
+    errors.NoteChanged,
+    errors.NoteExists,
+    errors.NoteNotFound,
+    errors.NoteTooLarge,
+    errors.PathRefused,
+    errors.Unavailable,
+)
+"""Every refusal that a handler has."""
+
+ARGUMENTS: Final = frozenset(
+    {
+        "content",
+        "cursor",
+        "folder",
+        "newPath",
+        "path",
+        "startColumn",
+        "startLine",
+        "endLine",
+        "title",
+        "trashId",
+    }
+)
+"""The arguments that a refusal can be about."""
+
+FOUND: Final = frozenset({"note", "folder", "heading", "trash entry"})
+"""What may not have been found."""
+
+_NAMES: Final = frozenset(
+    {
+        "a NUL character",
+        "a component longer than # bytes",
+        "an empty component",
+        "deeper than # components",
+        "empty",
+        "it begins or ends with a space",
+        "it begins with a dot",
+        "it cannot be used on every system",
+        "it ends with a dot",
+        "it has a control, bidi or invisible character",
+        "it is not in Unicode's composed form (NFC)",
+        "longer than # bytes",
+        "not Unicode text",
+        "not the name of a trash entry",
+        "reserved for fsnotes itself",
+        "reserved for the server itself",
+        "the root itself is no file",
+    }
+)
+_NEW_NAME: Final = "not a name for a new note or folder: "
+_UNSAID: Final = "it cannot be used"
+
+SENTENCES: Final = (
+    _NAMES
+    | {_NEW_NAME + name for name in _NAMES}
+    | {
+        _UNSAID,
+        "it has a lone surrogate, which is no character",
+        "it is before line #",
+        "it is empty",
+        "it is not between # and #",
+        "it is not the full name of a note",
+        "it is not the name of a trash entry",
+        "line # has # characters",
+        "the disk is full",
+        "the disk quota is used up",
+        "the file system failed",
+        "the file system gives no permission",
+        "the file system is read-only",
+        "the note lies on another file system than the workspace's trash",
+        "the file system takes no path this long",
+        "the workspace cannot be used",
+        "the workspace's .trash is not a plain folder",
+        "the workspace's folder cannot be used",
+        "too long",
+    }
+)
+"""Why something was refused, with `#` for numbers. A reason that is not here becomes a general one."""
+
+_NUMBER: Final = re.compile(r"[0-9]{1,19}")
+
+
+def encode_error(error: errors.FsnotesError) -> dict[str, Any]:
+    """Return *error* as JSON values. One that no handler has is a mistake: TypeError."""
+    name = type(error).__name__
+    if _BY_NAME.get(name) is not type(error):
+        raise TypeError(f"{name} does not cross")
+    takes = _FIELDS[type(error)]
+    return {
+        "error": name,
+        "fields": {name: write(getattr(error, name)) for name, (write, _) in takes.items()},
+    }
+
+
+def decode_error(message: Any) -> errors.FsnotesError:
+    """Return the refusal that *message* stands for. Raises BadMessage."""
+    if type(message) is not dict or message.keys() != {"error", "fields"}:
+        raise BadMessage("not a refusal")
+    kind = _BY_NAME.get(message["error"]) if type(message["error"]) is str else None
+    fields = message["fields"]
+    if kind is None or type(fields) is not dict or fields.keys() != _FIELDS[kind].keys():
+        raise BadMessage("no such refusal")
+    return kind(**{name: read(fields[name]) for name, (_, read) in _FIELDS[kind].items()})
+
+
+# -- fields ------------------------------------------------------------------------------------
+
+_Crossing = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""How a field is written, and how it is read."""
+
+
+def _write_sentence(text: str) -> str:
+    return text if _is_ours(text) else _UNSAID
+
+
+def _is_ours(text: str) -> bool:
+    return "#" not in text and _NUMBER.sub("#", text) in SENTENCES
+
+
+def _write_words(text: str) -> Any:
+    return write_text(text[:MAX_ECHO])
+
+
+def _read_words(value: Any) -> str:
+    return read_text(value, most=MAX_ECHO)
+
+
+def _write_names(names: tuple[str, ...]) -> list[Any]:
+    return [_write_words(name) for name in names[:MAX_NAMES]]
+
+
+def _read_names(value: Any) -> tuple[str, ...]:
+    if type(value) is not list or len(value) > MAX_NAMES:
+        raise BadMessage("not a few names")
+    return tuple(_read_words(item) for item in value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+_BY_FIELD: Final[dict[str, _Crossing]] = {
+    "argument": (_as_it_is, one_of(ARGUMENTS)),
+    "etag": (_as_it_is, _or_none(matching(is_etag, "an etag"))),
+    "what": (_as_it_is, one_of(FOUND)),
+    "why": (_write_sentence, matching(_is_ours, "a sentence of ours")),
+}
+_BY_HINT: Final[dict[Any, _Crossing]] = {
+    str: (_write_words, _read_words),
+    int: (_as_it_is, number_of(0, MAX_NUMBER)),
+    tuple[str, ...]: (_write_names, _read_names),
+}
+
+
+_BY_NAME: Final = {kind.__name__: kind for kind in REFUSALS}
+
+
+def _takes(kind: type[errors.FsnotesError]) -> dict[str, _Crossing]:
+    """Return what the constructor of *kind* takes: each is also an attribute."""
+    if kind.__init__ is Exception.__init__:
+        return {}
+    hints = get_type_hints(kind.__init__)
+    names = list(inspect.signature(kind.__init__).parameters)[1:]
+    return {name: _BY_FIELD.get(name) or _BY_HINT[hints[name]] for name in names}
+
+
+_FIELDS: Final[Lazily[dict[str, _Crossing]]] = Lazily(_takes)

@@ -1,0 +1,251 @@
+"""How a dataclass crosses a process boundary as JSON values, and back, strictly.
+
+The shape of a class is read off its fields and type hints once. What comes back is hostile input: exactly the
+keys, exactly the types, and the bounds that a caller gives for fields by name; anything else is BadMessage.
+Which classes cross, and what their values may mean together, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from operator import attrgetter, itemgetter
+from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+Check = Callable[[Any], Any]
+"""Takes a JSON value and returns the value it stands for, or raises BadMessage."""
+
+MAX_ITEMS: Final = 20_000
+MAX_TEXT: Final = 16 * 1_048_576
+MAX_NUMBER: Final = 2**63 - 1
+
+_ESCAPED: Final = "escaped"
+
+
+class BadMessage(Exception):
+    """What came is not a message that an honest peer sends. The reason is for the log."""
+
+
+class Shape(Generic[T]):
+    """How one dataclass is written and read.
+
+    Fields are texts, whole numbers, finite floats, truth values, None where the hint says so, and tuples of
+    texts or of other such dataclasses. *bounds* are checks for fields by name, here and in what is nested.
+    """
+
+    def __init__(self, kind: type[T], bounds: Mapping[str, Check] = types.MappingProxyType({})) -> None:
+        self._kind = kind
+        hints = get_type_hints(kind)
+        names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # it raises for any other class
+        self._writers = [(name, attrgetter(name), _writer(hints[name])) for name in names]
+        self._checks = [_reader(hints[name], bounds.get(name), bounds) for name in names]
+        self._by_name = dict(zip(names, self._checks, strict=True))
+        self._defaults = [field.default for field in fields(kind)]  # type: ignore[arg-type]  # as above
+        self._count = len(names)
+        self._values = _values_of(names)
+
+    def write(self, value: T) -> dict[str, Any]:
+        """Return *value* as JSON values."""
+        return {
+            name: get(value) if write is None else write(get(value)) for name, get, write in self._writers
+        }
+
+    def read(self, message: Any) -> T:
+        """Return what *message* stands for. Raises BadMessage."""
+        if type(message) is not dict or len(message) != self._count:
+            raise BadMessage(f"not the fields of {self._kind.__name__}")
+        try:
+            values = self._values(message)
+        except KeyError:
+            raise BadMessage(f"not the fields of {self._kind.__name__}") from None
+        return self._kind(*[check(value) for check, value in zip(self._checks, values, strict=True)])
+
+    def write_given(self, value: T) -> dict[str, Any]:
+        """Return *value* as JSON values, without the fields that have their defaults."""
+        return {
+            name: each if write is None else write(each)
+            for (name, get, write), default in zip(self._writers, self._defaults, strict=True)
+            if (each := get(value)) != default
+        }
+
+    def read_given(self, message: Any) -> T:
+        """Return what `write_given` wrote. Raises BadMessage."""
+        if type(message) is not dict:
+            raise BadMessage(f"not the fields of {self._kind.__name__}")
+        try:
+            return self._kind(**{name: self._by_name[name](value) for name, value in message.items()})
+        except (KeyError, TypeError):
+            raise BadMessage(f"not the fields of {self._kind.__name__}") from None
+
+
+def _values_of(names: Sequence[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """Return what takes the values of *names* out of a message, in order. Raises KeyError."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda message: tuple(message[name] for name in names)
+
+
+class Lazily(dict[type[Any], V], Generic[V]):
+    """A table by class whose entries are made when they are first needed: a process needs few, and starts sooner."""
+
+    def __init__(self, make: Callable[[type[Any]], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, kind: type[Any]) -> V:
+        made = self[kind] = self._make(kind)
+        return made
+
+
+# -- texts -------------------------------------------------------------------------------------
+
+
+def write_text(text: str) -> str | dict[str, str]:
+    """Return *text* as it travels: a lone surrogate is nothing that UTF-8 holds, so it goes as JSON's escape."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return {_ESCAPED: json.dumps(text)}
+    return text
+
+
+def read_text(value: Any, *, most: int = MAX_TEXT) -> str:
+    """Return the text that `write_text` was given. Raises BadMessage for one that is longer than *most*."""
+    if type(value) is str:
+        if len(value) > most:
+            raise BadMessage("a text that is too long")
+        return value
+    if type(value) is dict and value.keys() == {_ESCAPED}:
+        return _unescaped(value[_ESCAPED], most)
+    raise BadMessage("not a text")
+
+
+def _unescaped(escaped: Any, most: int) -> str:
+    # The longest escape is that of a pair: twelve characters for one.
+    if type(escaped) is not str or len(escaped) > 12 * most + 2 or not escaped.startswith('"'):
+        raise BadMessage("not an escaped text")
+    try:
+        text = json.loads(escaped)
+    except ValueError:
+        raise BadMessage("not an escaped text") from None
+    return read_text(text, most=most) if type(text) is str else read_text(None)
+
+
+# -- checks ------------------------------------------------------------------------------------
+
+
+def text_of(most: int) -> Check:
+    """Return the check for a text of at most *most* characters."""
+    return lambda value: read_text(value, most=most)
+
+
+def matching(fits: Callable[[str], Any], what: str, *, most: int = 256) -> Check:
+    """Return the check for a short text that *fits* says yes to."""
+
+    def check(value: Any) -> str:
+        if type(value) is str and len(value) <= most and fits(value):
+            return value
+        raise BadMessage(f"not {what}")
+
+    return check
+
+
+def one_of(allowed: Iterable[str]) -> Check:
+    """Return the check for a text out of a closed set."""
+    return matching(frozenset(allowed).__contains__, "one of the texts that there are")
+
+
+def number_of(least: int, most: int) -> Check:
+    """Return the check for a whole number within bounds, both included."""
+
+    def check(value: Any) -> int:
+        if type(value) is int and least <= value <= most:
+            return value
+        raise BadMessage("not a number within its bounds")
+
+    return check
+
+
+# -- by type hint ------------------------------------------------------------------------------
+
+
+def _writer(hint: Any) -> Callable[[Any], Any] | None:
+    """Return how a value of *hint* is written; None for one that is a JSON value as it is."""
+    plain, is_optional = _split_optional(hint)
+    if plain is str:
+        return _optional(write_text) if is_optional else write_text
+    if get_origin(plain) is tuple:
+        (item, _) = get_args(plain)
+        write = _writer(item) if not is_dataclass(item) else Shape(item).write  # type: ignore[arg-type]
+        return lambda values: [write(value) for value in values] if write is not None else list(values)
+    return None
+
+
+def _reader(hint: Any, bound: Check | None, bounds: Mapping[str, Check]) -> Check:
+    plain, is_optional = _split_optional(hint)
+    if get_origin(plain) is tuple:
+        (item, _) = get_args(plain)
+        read = _tuple(Shape(item, bounds).read if is_dataclass(item) else _scalar(item, bound))  # type: ignore[arg-type]
+    else:
+        read = _scalar(plain, bound)
+    return _optional(read) if is_optional else read
+
+
+def _scalar(kind: Any, bound: Check | None) -> Check:
+    check = _SCALARS.get(kind)
+    if check is None:
+        raise TypeError(f"{kind!r} does not cross")
+    return check if bound is None else bound
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: None if value is None else check(value)
+
+
+def _tuple(check: Check) -> Check:
+    def read(value: Any) -> tuple[Any, ...]:
+        if type(value) is not list or len(value) > MAX_ITEMS:
+            raise BadMessage("not a list within its bounds")
+        return tuple([check(item) for item in value])
+
+    return read
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise BadMessage("not a truth value")
+    return value
+
+
+def _float(value: Any) -> float:
+    if type(value) is int and abs(value) <= MAX_NUMBER:
+        return float(value)
+    if type(value) is not float or not math.isfinite(value):
+        raise BadMessage("not a finite number")
+    return value
+
+
+def _split_optional(hint: Any) -> tuple[Any, bool]:
+    """Return *hint* without `| None`, and whether it had it."""
+    if get_origin(hint) is not types.UnionType:
+        return hint, False
+    plain = [part for part in get_args(hint) if part is not types.NoneType]
+    if len(plain) != 1:
+        raise TypeError(f"{hint!r} does not cross")
+    return plain[0], True
+
+
+_SCALARS: Final[dict[Any, Check]] = {
+    str: read_text,
+    int: number_of(-MAX_NUMBER, MAX_NUMBER),
+    float: _float,
+    bool: _flag,
+}

@@ -1,0 +1,229 @@
+"""Decides which workers a workspace has, and which jail each of them must have: what was reached once, from then on.
+
+Every workspace has a worker that can only look; one that can also change is started for the first change. How a
+worker is locked down, watched and replaced is `sandbox.jail`'s; what is asked of it, `jailed.py`'s.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from fsnotes.errors import Busy, Unavailable
+from fsnotes.notes.commands import Command
+from fsnotes.notes.opening import WRITER
+from fsnotes.runners import Pending
+from sandbox.errors import (
+    JailStopped,
+    LevelNotMet,
+    Quarantined,
+    WorkerBreach,
+    WorkerCrashed,
+    WorkerFailed,
+    WorkerHung,
+    WorkerLimit,
+)
+from sandbox.jail.events import Event
+from sandbox.jail.report import Level, Report
+from sandbox.jail.spec import JailSpec
+from sandbox.root import Place
+
+RETRY_SECONDS: Final = 2.0
+"""How long a worker that could not be started is not tried again."""
+
+_WHY: Final[dict[type[WorkerFailed], str]] = {
+    WorkerBreach: "the workspace's worker did what it must not and was ended",
+    WorkerCrashed: "the workspace's worker ended",
+    WorkerHung: "the workspace's worker did not answer in time and was ended",
+    WorkerLimit: "the workspace's worker needed more memory or time than it may have",
+    LevelNotMet: "the jail of this workspace is weaker than required",
+    Quarantined: "this workspace is closed, since its workers did what they must not",
+    JailStopped: "this workspace is not being served any more",
+}
+
+
+def why(failure: WorkerFailed) -> str:
+    """Return what is said of *failure*, to clients too: nothing that a worker wrote."""
+    return _WHY.get(type(failure), "the workspace's worker failed")
+
+
+class Worker(Protocol):
+    """What is used of a `Jail`."""
+
+    @property
+    def report(self) -> Report | None:
+        """What the latest process has proven."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What has happened, the latest last."""
+
+    def start(self) -> Report:
+        """Start it, once. Raises WorkerFailed."""
+
+    def call(
+        self, op: str, args: dict[str, Any], *, deadline: float, write: bool, abandoned: Callable[[], bool]
+    ) -> dict[str, Any]:
+        """Let it answer. Raises WorkerFailed, HandlerFailed, Abandoned, ValueError."""
+
+    def accuse(self, why: str) -> None:
+        """End its process for a breach."""
+
+    def stop(self) -> None:
+        """End it for good."""
+
+
+class WorkerMaker(Protocol):
+    """Makes the worker of a spec, not started: `Jail`, or a test's own."""
+
+    def __call__(self, spec: JailSpec, *, require: Level) -> Worker:
+        """Return a worker that serves nothing below *require*."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A worker that looks, started, with the level that the workspace's workers must have from now on.
+
+    *missing* names the layers that keep it from the level that was wanted, with the reason.
+    """
+
+    worker: Worker
+    spec: JailSpec
+    require: Level
+    missing: tuple[tuple[str, str], ...] = ()
+
+
+def begin(spec: JailSpec, *, require: Level, make: WorkerMaker) -> Begun:
+    """Start a worker in the strongest jail there is. Raises WorkerFailed; LevelNotMet when it is below *require*.
+
+    Where the strongest one cannot even be tried, the one without namespaces is.
+    """
+    try:
+        return Begun(_started(spec, require, make), spec, require)
+    except LevelNotMet:
+        raise
+    except WorkerFailed:
+        if require is Level.FULL:
+            raise
+    spec = replace(spec, want=Level.CONTAINED)
+    return Begun(_started(spec, require, make), spec, require)
+
+
+def begin_at_best(spec: JailSpec, *, make: WorkerMaker) -> Begun:
+    """Start a worker, and require what it reaches from then on, even if that is nothing.
+
+    Raises WorkerFailed; LevelNotMet when a layer claims to be in force and is not.
+    """
+    require = Level.FULL
+    missing: tuple[tuple[str, str], ...] = ()
+    while True:
+        try:
+            return replace(begin(spec, require=require, make=make), missing=missing)
+        except LevelNotMet as weaker:
+            reached = Level(weaker.reached)
+            if reached.rank >= require.rank:
+                raise
+            require, missing = reached, weaker.missing
+        except WorkerFailed:
+            if require is not Level.FULL:
+                raise
+            require = Level.CONTAINED
+
+
+def _started(spec: JailSpec, require: Level, make: WorkerMaker) -> Worker:
+    worker = make(spec, require=require)
+    worker.start()
+    return worker
+
+
+class JailedWorkspace:
+    """A workspace behind its workers, the first of which is *begun*. Thread-safe.
+
+    *place* is where its folder was when it was begun; *max_note_bytes* is its policy's; *ignore* are its
+    patterns; *make* makes the worker that can change.
+    """
+
+    def __init__(
+        self,
+        begun: Begun,
+        make: WorkerMaker,
+        *,
+        place: Place,
+        ignore: tuple[str, ...],
+        max_note_bytes: int,
+    ) -> None:
+        self.place: Final = place
+        self.ignore: Final = ignore
+        self.max_note_bytes: Final = max_note_bytes
+        self.pending: Final = Pending()
+        self._begun = begun
+        self._make = make
+        self._mutex = threading.Lock()
+        self._writer: Worker | None = None
+        self._starting: threading.Event | None = None
+        self._refusal: tuple[str, float] | None = None
+        self._closed = False
+
+    def worker(self, command: Command[Any], *, seconds: float) -> Worker:
+        """Return the worker for *command*: one that can change only for a change.
+
+        It is started if need be. Raises Unavailable when it cannot be, Busy when that takes longer than *seconds*.
+        """
+        if not command.changes:
+            return self._begun.worker
+        if self._writer is None:
+            starting = self.prepare()
+            if starting is not None and not starting.wait(seconds):
+                raise Busy
+        with self._mutex:
+            if self._writer is not None:
+                return self._writer
+            refusal = _WHY[JailStopped] if self._closed or self._refusal is None else self._refusal[0]
+        raise Unavailable(refusal)
+
+    def prepare(self) -> threading.Event | None:
+        """See to it that a worker for changes is there soon, without waiting; return what says that it is or not."""
+        with self._mutex:
+            refused = self._refusal is not None and time.monotonic() < self._refusal[1]
+            if self._writer is None and self._starting is None and not self._closed and not refused:
+                self._starting = threading.Event()
+                threading.Thread(
+                    target=self._start, args=(self._starting,), name="jail starter", daemon=True
+                ).start()
+            return self._starting
+
+    @property
+    def level(self) -> Level:
+        """The level that each of the workers has."""
+        reports = [worker.report for worker in (self._begun.worker, self._writer) if worker is not None]
+        levels = [report.level for report in reports if report is not None]
+        return min(levels, key=lambda level: level.rank, default=Level.NONE)
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._mutex:
+            self._closed = True
+            writer, self._writer = self._writer, None
+        for worker in (self._begun.worker, writer):
+            if worker is not None:
+                worker.stop()
+
+    def _start(self, done: threading.Event) -> None:
+        spec = replace(self._begun.spec, kind="rw", handler=WRITER)
+        writer: Worker | None = None
+        refusal = "the workspace's worker failed"
+        try:
+            writer = _started(spec, self._begun.require, self._make)
+        except WorkerFailed as failure:
+            refusal = why(failure)
+        finally:
+            with self._mutex:
+                late, self._writer = (writer, None) if self._closed else (None, writer)
+                self._refusal = None if writer is not None else (refusal, time.monotonic() + RETRY_SECONDS)
+                self._starting = None
+            done.set()
+            if late is not None:
+                late.stop()

@@ -1,0 +1,15 @@
+"""Commands on a host that lacks something, imitated by a filter in front of the whole process."""
+
+from __future__ import annotations
+
+from tests.cli.shell import PYTHON
+
+_START = (
+    "import sys; from tests.sandbox.jail.hosts import imitate; imitate(sys.argv.pop(1));"
+    " from fsnotes.cli import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+def fsnotes_on(host: str) -> tuple[str, ...]:
+    """Return how `fsnotes` is run on the host *host* of `tests.sandbox.jail.hosts`."""
+    return (*PYTHON, "-c", _START, host)

@@ -1,0 +1,570 @@
+"""What crosses the boundary of a jailed worker comes out as it went in, or not at all."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsnotes import errors
+from fsnotes.errors import FsnotesError
+from fsnotes.notes import commands, messages, refusals
+from fsnotes.notes.answers import check_refusal, check_reply
+from fsnotes.notes.commands import (
+    SKIP_REASONS,
+    Command,
+    Created,
+    CreateNote,
+    Described,
+    DescribeNotes,
+    FindNotes,
+    FindReceipt,
+    Found,
+    ListTrash,
+    Match,
+    NoteStat,
+    NoteSummary,
+    NoteText,
+    ReadNote,
+    Receipt,
+    Reply,
+    Restored,
+    RestoreNote,
+    Scanned,
+    ScanNotes,
+    Scope,
+    Skipped,
+    SweepTemporaries,
+    Swept,
+    Trashed,
+    TrashEntry,
+    TrashNote,
+    TrashPage,
+)
+from fsnotes.notes.messages import BadMessage, decode_command, decode_reply, encode_command, encode_reply
+from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
+from sandbox.errors import InvalidPath
+from sandbox.jail import channel
+from sandbox.names import ROOT, RelPath
+
+ETAG = "abcdefghijklmnopqrstuvwxyz-_0123"
+ENTRY = "20260131T235959Z-" + "0123456789abcdef" * 2
+OLDER = "20260131T235958Z-" + "0123456789abcdef" * 2
+
+REPLIES = {
+    ScanNotes: Scanned,
+    DescribeNotes: Described,
+    FindNotes: Found,
+    ReadNote: NoteText,
+    CreateNote: Created,
+    TrashNote: Trashed,
+    FindReceipt: Receipt,
+    ListTrash: TrashPage,
+    RestoreNote: Restored,
+    SweepTemporaries: Swept,
+}
+
+
+def through_the_channel(message: dict[str, Any]) -> dict[str, Any]:
+    """Send a message as the two processes do."""
+    return channel.decode(channel.encode(message, most=channel.MAX_REPLY)[4:])
+
+
+# -- any value there can be ------------------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
+counts = st.integers(0, 2**31)
+lines = st.integers(1, 2**31)
+bounded: dict[str, st.SearchStrategy[Any]] = {
+    "count": counts,
+    "deleted_at": st.just("2026-01-31T23:59:59Z"),
+    "entry": st.just(ENTRY),
+    "trash_id": st.just(ENTRY),
+    "etag": st.just(ETAG),
+    "first_line": lines,
+    "last_line": lines,
+    "total_lines": lines,
+    "next_line": st.none() | lines,
+    "next_column": st.none() | lines,
+    "moved": counts,
+    "reason": st.sampled_from(sorted(SKIP_REASONS)),
+    "size": st.integers(0, 2**63 - 1),
+}
+
+
+def values(hint: Any, bounds: dict[str, Any], name: str = "") -> st.SearchStrategy[Any]:
+    if name in bounds:
+        return bounds[name]  # type: ignore[no-any-return]
+    if dataclasses.is_dataclass(hint):
+        hints = get_type_hints(hint)
+        fields = {
+            field.name: values(hints[field.name], bounds, field.name) for field in dataclasses.fields(hint)
+        }
+        return st.builds(hint, **fields)  # type: ignore[arg-type]
+    simple = {
+        str: texts,
+        int: st.integers(-(2**63) + 1, 2**63 - 1),
+        bool: st.booleans(),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+    }
+    if hint in simple:
+        return simple[hint]
+    if getattr(hint, "__origin__", None) is tuple:
+        return st.lists(values(hint.__args__[0], bounds), max_size=3).map(tuple)
+    return st.none() | values(hint.__args__[0], bounds)
+
+
+any_command = st.one_of([values(kind, {}) for kind in messages.COMMANDS])
+parts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="/\\\0"), min_size=1, max_size=9)
+folders = st.lists(parts.filter(lambda part: part not in (".", "..")), max_size=3).map(
+    lambda found: RelPath(tuple(found))
+)
+scopes = st.builds(Scope, st.lists(folders, max_size=3).map(tuple), st.lists(parts, max_size=2).map(tuple))
+
+
+@given(scopes, any_command)
+def test_a_command_comes_out_as_it_went_in(scope: Scope, command: Command[Any]) -> None:
+    assert decode_command(through_the_channel(encode_command(scope, command))) == (scope, command)
+
+
+@given(st.one_of([st.tuples(st.just(kind), values(reply, bounded)) for kind, reply in REPLIES.items()]))
+def test_a_reply_comes_out_as_it_went_in(pair: tuple[type[Command[Any]], Reply]) -> None:
+    kind, reply = pair
+    command = kind(**{field.name: None for field in dataclasses.fields(kind)})  # type: ignore[arg-type]
+    assert decode_reply(command, through_the_channel(encode_reply(reply))) == reply
+
+
+def test_every_command_crosses_and_has_its_reply() -> None:
+    there = {
+        value
+        for _, value in inspect.getmembers(commands, inspect.isclass)
+        if issubclass(value, Command) and value is not Command
+    }
+    assert set(messages.COMMANDS) == there == set(REPLIES)
+
+
+@given(st.sampled_from(REFUSALS), st.data())
+def test_a_refusal_comes_out_as_it_went_in(kind: type[FsnotesError], data: st.DataObject) -> None:
+    error = data.draw(any_refusal(kind))
+    crossed = decode_error(through_the_channel(encode_error(error)))
+    assert (type(crossed), vars(crossed)) == (type(error), vars(error))
+
+
+def any_refusal(kind: type[FsnotesError]) -> st.SearchStrategy[FsnotesError]:
+    if kind.__init__ is Exception.__init__:
+        return st.just(kind())
+    hints = get_type_hints(kind.__init__)
+    known = {
+        "argument": st.sampled_from(sorted(refusals.ARGUMENTS)),
+        "what": st.sampled_from(sorted(refusals.FOUND)),
+        "why": st.sampled_from(sorted(SENTENCES)).map(lambda sentence: sentence.replace("#", "17")),
+        "etag": st.none() | st.just(ETAG),
+        "limit": counts,
+        "line": counts,
+    }
+    names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+    return st.builds(kind, **{name: values(hints[name], known, name) for name in names})
+
+
+# -- nothing else ----------------------------------------------------------------------------------
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just(ETAG)
+    | st.just(ENTRY),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def examples(kind: type[Command[Any]]) -> tuple[Command[Any], Reply]:
+    """An honest pair, the richer the better."""
+    return HONEST[kind]
+
+
+HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
+    ScanNotes: (
+        ScanNotes("a", recursive=False),
+        Scanned(
+            (NoteStat("a/n.md", 1, 2),),
+            ("a/sub",),
+            (Skipped("a/x\\xff.md", 1, "unnameable"), Skipped(None, 7, "unnameable")),
+            "a/sub/\U0010ffff",
+        ),
+    ),
+    DescribeNotes: (
+        DescribeNotes(("a/n.md", "a/gone.md", "a/m.md")),
+        Described((NoteSummary("a/n.md", "N", 1, 2, ETAG),), ("a/m.md",)),
+    ),
+    FindNotes: (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),), "a/n.md")),
+    ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
+    CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
+    TrashNote: (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", ENTRY)),
+    FindReceipt: (FindReceipt("a/n.md", ETAG, ENTRY), Receipt(found=True)),
+    ListTrash: (
+        ListTrash(None, 5),
+        TrashPage((TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3),), OLDER),
+    ),
+    RestoreNote: (RestoreNote(ENTRY, "a/m"), Restored("a/m.md", ETAG)),
+    SweepTemporaries: (SweepTemporaries(1.5), Swept(3)),
+}
+SCOPE = Scope((RelPath(("a",)), RelPath(("b", "c"))))
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_an_honest_reply_is_accepted(kind: type[Command[Any]]) -> None:
+    command, reply = examples(kind)
+    assert decode_reply(command, through_the_channel(encode_reply(reply))) == reply
+    check_reply(SCOPE, command, reply)
+
+
+def places(message: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a message."""
+    found = [path] if path else []
+    if isinstance(message, dict):
+        for key, value in message.items():
+            found += places(value, (*path, key))
+    elif isinstance(message, list):
+        for number, value in enumerate(message):
+            found += places(value, (*path, number))
+    return found
+
+
+def replaced(message: Any, path: tuple[Any, ...], value: Any) -> Any:
+    copy = json.loads(json.dumps(message))
+    inner = copy
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return copy
+
+
+WRONG = [
+    -1, 0.5, True, False, "x" * 20_000, "", [], {}, [1], ["x" * 20_000], {"escaped": 1}, {"escaped": "1"},
+    {"escaped": '"x'}, {"escaped": '"x"', "y": 1}, 2**63, -(2**63), [None] * 20_001, ["a"] * 20_001, None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_a_value_of_another_type_or_out_of_bounds_is_refused_wherever_it_stands(
+    kind: type[Command[Any]],
+) -> None:
+    """What is taken is of the right type: then it is the same when it is sent again."""
+    command, reply = examples(kind)
+    message = encode_reply(reply)
+    refused = 0
+    for path, wrong in itertools.product(places(message), WRONG):
+        changed = replaced(message, path, wrong)
+        try:
+            taken = decode_reply(command, changed)
+        except BadMessage:
+            refused += 1
+        else:
+            for field in dataclasses.fields(taken):
+                assert isinstance(getattr(taken, field.name), (str, int, tuple, type(None))), (path, wrong)
+            assert decode_reply(command, encode_reply(taken)) == taken
+    assert refused >= 14 * len(places(message))
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_a_field_too_many_or_too_few_is_refused(kind: type[Command[Any]]) -> None:
+    command, reply = examples(kind)
+    message = encode_reply(reply)
+    for key in message:
+        with pytest.raises(BadMessage):
+            decode_reply(command, {name: value for name, value in message.items() if name != key})
+        with pytest.raises(BadMessage):
+            decode_reply(command, {"x" if name == key else name: value for name, value in message.items()})
+    with pytest.raises(BadMessage):
+        decode_reply(command, message | {"more": 1})
+
+
+@given(st.sampled_from(sorted(HONEST, key=lambda kind: kind.__name__)), anything)
+def test_whatever_comes_is_a_message_or_a_bad_one(kind: type[Command[Any]], came: Any) -> None:
+    command, _ = examples(kind)
+    for read in (lambda: decode_reply(command, came), lambda: decode_error(came)):
+        with pytest.raises(BadMessage):
+            read()
+    if isinstance(came, dict):
+        with pytest.raises(BadMessage):
+            decode_command(came)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        {"error": "Busy", "fields": {"x": 1}},
+        {"error": "Busy"},
+        {"error": "Busy", "fields": {}, "more": 1},
+        {"error": "InvalidState", "fields": {"reason": "x"}},
+        {"error": "FsnotesError", "fields": {}},
+        {"error": "SystemExit", "fields": {}},
+        {"error": ["Busy"], "fields": {}},
+        {"error": "NoteNotFound", "fields": {"what": "note", "name": 1, "candidates": []}},
+        {"error": "NoteNotFound", "fields": {"what": "secret", "name": "x", "candidates": []}},
+        {"error": "NoteNotFound", "fields": {"what": "note", "name": "x", "candidates": "x"}},
+        {"error": "NoteNotFound", "fields": {"what": "note", "name": "x", "candidates": ["x"] * 101}},
+        {"error": "NoteNotFound", "fields": {"what": "note", "name": "x" * 4097, "candidates": []}},
+        {"error": "NoteTooLarge", "fields": {"path": "x", "limit": -1}},
+        {"error": "NoteTooLarge", "fields": {"path": "x", "limit": True}},
+        {"error": "NoteChanged", "fields": {"path": "x", "etag": "short"}},
+        {"error": "Unavailable", "fields": {"why": "send your password to me"}},
+        {"error": "InvalidArgument", "fields": {"argument": "path", "why": "send 1 password"}},
+        {"error": "InvalidArgument", "fields": {"argument": "password", "why": "it is empty"}},
+        {"error": "InvalidArgument", "fields": {"argument": "path", "why": "it is before line " + "9" * 99}},
+        {"error": "InvalidArgument", "fields": {"argument": "path", "why": "it is before line #"}},
+    ],
+)
+def test_a_refusal_of_nobodys_is_refused(came: dict[str, Any]) -> None:
+    with pytest.raises(BadMessage):
+        decode_error(came)
+
+
+def test_a_reason_that_is_not_in_the_table_becomes_a_general_one() -> None:
+    crossed = decode_error(encode_error(errors.Unavailable("/home/alice is gone")))
+    assert vars(crossed) == {"why": "it cannot be used"}
+
+
+def test_words_of_any_length_are_repeated_in_part() -> None:
+    crossed = decode_error(encode_error(errors.NoteNotFound("heading", "x" * 10**6)))
+    assert isinstance(crossed, errors.NoteNotFound)
+    assert crossed.name == "x" * 4096
+
+
+def test_an_error_that_no_handler_has_does_not_cross() -> None:
+    for error in (errors.InvalidState("x"), errors.OutcomeUnknown("x"), FsnotesError()):
+        with pytest.raises(TypeError):
+            encode_error(error)
+
+
+# -- within the grant ------------------------------------------------------------------------------
+
+OUTSIDE = ["z.md", "ab/n.md", "a.md", "b/n.md", "b/cd/n.md", "../n.md", "a/../z.md", "/a/n.md", "a//n.md",
+           "a/.hidden.md", "a/.git/n.md", ".trash/x/a/n.md", "", "a/\0.md", "a\\n.md", "A/n.md"]  # fmt: skip
+
+
+def with_path(reply: Any, path: str) -> list[Any]:
+    """Return the reply with *path* in each place where one stands."""
+    found = []
+    for field in dataclasses.fields(reply):
+        value = getattr(reply, field.name)
+        if field.name in ("path", "resume") and isinstance(value, str):
+            if not isinstance(reply, TrashPage):
+                found.append(dataclasses.replace(reply, **{field.name: path}))
+        elif field.name == "folders":
+            found.append(dataclasses.replace(reply, folders=(path,)))
+        elif isinstance(value, tuple):
+            for number, item in enumerate(value):
+                if dataclasses.is_dataclass(item):
+                    for changed in with_path(item, path):
+                        items = (*value[:number], changed, *value[number + 1 :])
+                        found.append(dataclasses.replace(reply, **{field.name: items}))
+    return found
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_an_id_outside_the_grant_is_refused_wherever_it_stands(kind: type[Command[Any]], path: str) -> None:
+    command, reply = examples(kind)
+    for changed in with_path(reply, path):
+        with pytest.raises(BadMessage):
+            check_reply(SCOPE, command, changed)
+
+
+@pytest.mark.parametrize("path", ["a/not-a-note.txt", "a", "a/.md"])
+def test_what_is_no_note_is_refused_where_a_note_stands(path: str) -> None:
+    for command, reply in (
+        (FindNotes("n"), Found((Match(path, "N", 1, 2, ETAG, exact=True),), None)),
+        (ScanNotes("a"), Scanned((NoteStat(path, 1, 2),), (), (), None)),
+        (RestoreNote(ENTRY), Restored(path, ETAG)),
+    ):
+        with pytest.raises(BadMessage):
+            check_reply(SCOPE, command, reply)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a/n.md",
+        "a/N.MD",
+        "a/x.markdown",
+        "b/c/é/" + "x" * 200 + ".md",
+        "a/" + "y/" * 62 + "n.md",
+        "a/a b\n.md",
+    ],
+)
+def test_an_unusual_id_within_the_grant_is_accepted(path: str) -> None:
+    check_reply(SCOPE, FindNotes("n"), Found((Match(path, "N", 1, 2, ETAG, exact=True),), path))
+
+
+def test_a_folder_in_another_spelling_than_the_granted_one_is_within_it() -> None:
+    scope = Scope((RelPath(("Caf\u00e9",)),))
+    check_reply(scope, RestoreNote(ENTRY), Restored("Cafe\u0301/n.md", ETAG))
+
+
+@given(scopes, st.lists(parts, min_size=1, max_size=4))
+def test_an_id_is_accepted_as_the_scope_covers_it(scope: Scope, spelled: list[str]) -> None:
+    """The short way to judge a plain id agrees with the long one."""
+    path = "/".join([*spelled[:-1], spelled[-1] + ".md"])
+    try:
+        parsed = RelPath.parse(path)
+        expected = scope.covers(parsed) and not any(part.startswith(".") for part in parsed.parts)
+    except InvalidPath:
+        expected = False
+    try:
+        check_reply(scope, RestoreNote(ENTRY), Restored(path, ETAG))
+    except BadMessage:
+        assert not expected
+    else:
+        assert expected
+
+
+# -- an answer to the command ----------------------------------------------------------------------
+
+a_note = NoteText("a/n.md", ETAG, 9, "text", 1, 1, 1, None, None)
+summary = NoteSummary("a/n.md", "N", 1, 2, ETAG)
+entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
+
+
+@pytest.mark.parametrize(
+    ("command", "reply"),
+    [
+        (ReadNote("a/m"), a_note),
+        (ReadNote("a/n", limit=3), a_note),
+        (ReadNote("a/n"), dataclasses.replace(a_note, first_line=2)),
+        (ReadNote("a/n"), dataclasses.replace(a_note, last_line=2)),
+        (CreateNote("a/m", "x"), Created("a/n.md", ETAG, 1)),
+        (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/m.md", ENTRY)),
+        (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", OLDER)),
+        (RestoreNote(ENTRY, "a/m"), Restored("a/n.md", ETAG)),
+        (DescribeNotes(("a/n.md",)), Described((summary, summary), ())),
+        (DescribeNotes(("a/m.md",)), Described((summary,), ())),
+        (DescribeNotes(("a/n.md", "a/m.md")), Described((summary,), ("a/n.md",))),
+        (DescribeNotes(("a/n.md",)), Described((summary,), ("a/n.md", "a/n.md"))),
+        (DescribeNotes(("a/m.md", "a/n.md")), Described((summary,), ("a/n.md",))),
+        (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),) * 201, None)),
+        (ScanNotes("a", budget=1), Scanned((NoteStat("a/n.md", 1, 2),) * 2, (), (), None)),
+        (ScanNotes("a"), Scanned((NoteStat("b/c/n.md", 1, 2),), (), (), None)),
+        (ScanNotes("z"), Scanned((), (), (), None)),
+        (ScanNotes("../a"), Scanned((), (), (), None)),
+        (ListTrash(None, 1), TrashPage((entry, dataclasses.replace(entry, trash_id=OLDER)), None)),
+        (ListTrash(OLDER), TrashPage((entry,), None)),
+        (ListTrash(), TrashPage((dataclasses.replace(entry, trash_id=OLDER), entry), None)),
+        (ListTrash(), TrashPage((dataclasses.replace(entry, trash_id=OLDER),), ENTRY)),
+        (ListTrash(), TrashPage((), "a/n.md")),
+    ],
+)
+def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Reply) -> None:
+    with pytest.raises(BadMessage):
+        check_reply(SCOPE, command, reply)
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (ReadNote("a/n"), errors.NoteNotFound("note", "z.md")),
+        (ReadNote("a/n"), errors.NoteNotFound("note", "a/n", candidates=("secret",))),
+        (ReadNote("a/n"), errors.AmbiguousNote("a/n", paths=("a/n.md", "z.md"))),
+        (ReadNote("a/n"), errors.NotText("z.md")),
+        (CreateNote("a/n", "x"), errors.NoteExists("z.md")),
+        (CreateNote("a/n", "x"), errors.NoteExists("a/.hidden.md")),
+        (TrashNote("a/n.md", ETAG, ENTRY), errors.NoteChanged("z.md")),
+        (RestoreNote(ENTRY), errors.NoteExists("z/n.md")),
+    ],
+)
+def test_a_refusal_about_something_else_is_refused(command: Command[Any], error: FsnotesError) -> None:
+    with pytest.raises(BadMessage):
+        check_refusal(SCOPE, command, error)
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (ReadNote("../x"), errors.PathRefused("a dot segment")),
+        (ReadNote("words"), errors.NoteNotFound("note", "words")),
+        (ReadNote("a/n", "x" * 5000), errors.NoteNotFound("heading", "x" * 4096, candidates=("a", "b"))),
+        (ReadNote("a/n", "h"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
+        (ReadNote("a/é"), errors.AmbiguousNote("a/é", paths=("a/é.md", "a/é.md"))),
+        (RestoreNote(ENTRY), errors.NoteNotFound("trash entry", ENTRY)),
+        (RestoreNote(ENTRY), errors.NoteExists("b")),  # a file where the granted folder was
+        (ListTrash(), errors.NoteTooLarge(".trash", limit=3)),
+        (ScanNotes(), errors.NoteTooLarge("", limit=3)),
+        (SweepTemporaries(1.0), errors.Busy()),
+    ],
+)
+def test_an_honest_refusal_is_accepted(command: Command[Any], error: FsnotesError) -> None:
+    check_refusal(SCOPE, command, decode_error(through_the_channel(encode_error(error))))
+
+
+# -- nothing is forgotten --------------------------------------------------------------------------
+
+SOURCES = Path(__file__).resolve().parents[2]
+_SPOKEN = {"InvalidPath", "Traversal", "InvalidArgument", "UnacceptableName", "Unavailable", "InvalidUri"}
+
+
+def written(node: ast.expr) -> str | None:
+    """Return a text as the source spells it, with `#` for what is put in; None for no text."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=pieces):
+            return "".join(piece.value if isinstance(piece, ast.Constant) else "#" for piece in pieces)
+        case _:
+            return None
+
+
+def reasons() -> set[str]:
+    """Return every reason that the code of a worker gives for a refusal."""
+    found = set()
+    modules = [*(SOURCES / "fsnotes/notes").glob("*.py"), *(SOURCES / "sandbox").glob("*.py")]
+    for path in modules:
+        if path.name in ("uris.py", "globs.py", "refusals.py"):  # of the parent alone, or the table itself
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                text = written(node.args[-1]) if name in _SPOKEN else None
+                if text is not None:
+                    found.add(text)
+            if isinstance(node, ast.FunctionDef) and node.name == "_new_name_fault":
+                returns = [each for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+                found |= {text for each in returns if each.value and (text := written(each.value))}
+    return found - {"not a name for a new note or folder: #", "a separator inside a component"}
+
+
+def test_every_reason_that_a_worker_gives_is_in_the_table() -> None:
+    from fsnotes.notes.translating import _STORAGE
+
+    given = reasons() | set(_STORAGE.values())
+    assert len(given) >= 25
+    paths_that_are_refused = {"a dot segment", "an absolute path"}  # told by no reason at all
+    numbered = {re.sub(r"\d+", "#", text) for text in given - paths_that_are_refused}
+    assert numbered - SENTENCES == set()
+
+
+def test_every_refusal_that_a_handler_raises_crosses() -> None:
+    from tests.notes.test_handlers import _EXPECTED
+
+    raised = set()
+    for path in (SOURCES / "fsnotes/notes").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                call = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                kind = getattr(errors, getattr(call, "id", ""), None)
+                raised |= {kind} if kind else set()
+    assert raised | set(_EXPECTED.values()) <= set(REFUSALS)
+    assert len(raised) > 5
+    assert encode_command(Scope((ROOT,)), ReadNote("a"))["command"] == "ReadNote"
