@@ -12,8 +12,8 @@ from sandbox.uris import FileUri
 
 ALICE = Principal("local:alice")
 BOB = Principal("local:bob")
-NOTES = Workspace("notes", (FileUri.parse("file:///work/notes"), FileUri.parse("file:///home/alice/Notes")))
-OTHER = Workspace("other", (FileUri.parse("file:///work/other"),))
+NOTES = Workspace("notes", (FileUri.parse("file:///srv/notes"), FileUri.parse("file:///home/alice/Notes")))
+OTHER = Workspace("other", (FileUri.parse("file:///srv/other"),))
 
 
 def rule(principal: Principal, workspace: Workspace, folder: str, *rights: Right) -> Rule:
@@ -34,11 +34,11 @@ ACCESS = Access(
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work/notes",
-        "file:///work/notes/",
-        "FILE:///work/notes",
-        "file://localhost/work/notes",
-        "file:///work/%6eotes",
+        "file:///srv/notes",
+        "file:///srv/notes/",
+        "FILE:///srv/notes",
+        "file://localhost/srv/notes",
+        "file:///srv/%6eotes",
         "file:///home/alice/Notes",
     ],
 )
@@ -55,21 +55,21 @@ def test_every_spelling_of_a_granted_workspace_is_that_workspace(uri: str) -> No
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work/notes-evil",
-        "file:///work/notes-evil/secret.md",
-        "file:///work/notes/%2e%2e/notes",
-        "file:///work/notes/../notes",
-        "file:///work/note",
-        "file:///work",
-        "file:///work/notes/Shared",
-        "file:///WORK/notes",
+        "file:///srv/notes-evil",
+        "file:///srv/notes-evil/secret.md",
+        "file:///srv/notes/%2e%2e/notes",
+        "file:///srv/notes/../notes",
+        "file:///srv/note",
+        "file:///srv",
+        "file:///srv/notes/Shared",
+        "file:///SRV/notes",
         "file:///nowhere",
-        "https://work/notes",
-        "/work/notes",
+        "https://srv/notes",
+        "/srv/notes",
         "notes",
         "",
-        "file:///work/notes%00",
-        "file:///work//notes",
+        "file:///srv/notes%00",
+        "file:///srv//notes",
     ],
 )
 def test_anything_else_is_refused_with_one_answer(uri: str) -> None:
@@ -80,33 +80,31 @@ def test_anything_else_is_refused_with_one_answer(uri: str) -> None:
 
 def test_a_right_that_was_not_granted_is_refused_like_an_unknown_workspace() -> None:
     with pytest.raises(NotAllowed):
-        ACCESS.authorize(ALICE, "file:///work/notes", Right.DELETE)
-    assert ACCESS.authorize(ALICE, "file:///work/notes", Right.WRITE).right is Right.WRITE
+        ACCESS.authorize(ALICE, "file:///srv/notes", Right.DELETE)
+    assert ACCESS.authorize(ALICE, "file:///srv/notes", Right.WRITE).right is Right.WRITE
 
 
 def test_writing_does_not_include_reading() -> None:
     access = Access([NOTES], [rule(ALICE, NOTES, "", Right.WRITE)])
     with pytest.raises(NotAllowed):
-        access.authorize(ALICE, "file:///work/notes", Right.READ)
+        access.authorize(ALICE, "file:///srv/notes", Right.READ)
 
 
 def test_an_empty_list_of_rights_allows_nothing() -> None:
     with pytest.raises(NotAllowed):
-        ACCESS.authorize(BOB, "file:///work/other", Right.READ)
+        ACCESS.authorize(BOB, "file:///srv/other", Right.READ)
 
 
 def test_a_grant_covers_its_folders_and_inner_ones_are_folded_into_outer_ones() -> None:
-    assert ACCESS.authorize(BOB, "file:///work/notes", Right.READ).folders == (RelPath.parse("Shared"),)
-    assert ACCESS.authorize(BOB, "file:///work/notes", Right.WRITE).folders == (
-        RelPath.parse("Shared/Inbox"),
-    )
+    assert ACCESS.authorize(BOB, "file:///srv/notes", Right.READ).folders == (RelPath.parse("Shared"),)
+    assert ACCESS.authorize(BOB, "file:///srv/notes", Right.WRITE).folders == (RelPath.parse("Shared/Inbox"),)
 
 
 def test_principals_are_compared_whole() -> None:
     with pytest.raises(NotAllowed):
-        ACCESS.authorize(Principal("local:alice2"), "file:///work/notes", Right.READ)
+        ACCESS.authorize(Principal("local:alice2"), "file:///srv/notes", Right.READ)
     with pytest.raises(NotAllowed):
-        ACCESS.authorize(Principal("local:ALICE"), "file:///work/notes", Right.READ)
+        ACCESS.authorize(Principal("local:ALICE"), "file:///srv/notes", Right.READ)
 
 
 def test_each_principal_sees_its_own_folders_with_their_rights() -> None:
