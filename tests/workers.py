@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,9 @@ def jail_level() -> tuple[Level, str]:
 class Shared:
     """A product's hold on a worker that others have too: it is not its to stop."""
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, starting: threading.Lock) -> None:
         self._jail = jail
+        self._starting = starting
 
     @property
     def report(self) -> Report | None:
@@ -74,8 +76,10 @@ class Shared:
         return self._jail.events
 
     def start(self) -> Report:
-        report = self._jail.report
-        return self._jail.start() if report is None else report
+        # A product that is gone may still be starting the worker that the next one wants.
+        with self._starting:
+            report = self._jail.report
+            return self._jail.start() if report is None else report
 
     def call(
         self, op: str, args: dict[str, Any], *, deadline: float, write: bool, abandoned: Callable[[], bool]
@@ -94,22 +98,26 @@ class SharedWorkers:
 
     def __init__(self) -> None:
         self._jails: dict[str, Jail] = {}
+        self._making = threading.Lock()
+        self._starting = threading.Lock()
 
     def __call__(self, spec: JailSpec, *, require: Level) -> Shared:
         key = json.dumps(
             [spec.workspace, spec.identity, spec.index, spec.kind, spec.want, require, dict(spec.options)]
         )
-        if key not in self._jails:
-            self._jails[key] = Jail(spec, require=require)
-        return Shared(self._jails[key])
+        with self._making:
+            if key not in self._jails:
+                self._jails[key] = Jail(spec, require=require)
+            return Shared(self._jails[key], self._starting)
 
     def keep(self, fits: Callable[[JailSpec], bool]) -> None:
         """Stop the workers that do not fit or have failed, and the oldest of too many."""
-        for number, (key, jail) in enumerate(list(self._jails.items())):
-            few = len(self._jails) - number <= MAX_WORKERS
-            if not (few and fits(jail.spec) and jail.report is not None):
-                del self._jails[key]
-                jail.stop()
+        with self._making, self._starting:
+            for number, (key, jail) in enumerate(list(self._jails.items())):
+                few = len(self._jails) - number <= MAX_WORKERS
+                if not (few and fits(jail.spec) and jail.report is not None):
+                    del self._jails[key]
+                    jail.stop()
 
 
 class Home:
