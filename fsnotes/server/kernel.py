@@ -6,11 +6,8 @@ about notes: what may be done, and what it does, is left to the service; moving 
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +32,7 @@ from fsnotes.server.arguments import fit
 from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.front import NAME, Flight, crash_message, discovery, tool_list
+from fsnotes.server.threads import Threads
 from fsnotes.server.tools import Echo, Shown, Tool, offered
 
 if TYPE_CHECKING:
@@ -91,8 +89,7 @@ _Context = ServerRequestContext[dict[str, Any], _Exchange]
 class Kernel:
     """Answers the requests of one principal.
 
-    `answer` is called on the event loop; what it starts in threads is counted in `running` until it has
-    ended, also where nobody waits for it any more.
+    `answer` is called on the event loop; blocking work is done in threads, and `running` says how much there is.
     """
 
     def __init__(self, service: Service, principal: Principal, *, read_only: bool, max_calls: int) -> None:
@@ -101,9 +98,7 @@ class Kernel:
         self._tools = {tool.name: tool for tool in offered(read_only=read_only)}
         self._listed = tool_list(read_only=read_only)
         self._max_calls = max_calls
-        self._threads = ThreadPoolExecutor(max_workers=max_calls, thread_name_prefix="fsnotes-call")
-        self._counting = threading.Lock()
-        self.running = 0
+        self._threads = Threads(max_calls, name="fsnotes-call")
         # One connection for every request, which nothing is read from: what a client can do is judged from
         # each request's own envelope. Made for each, as `serve_one` does, it costs a third of a call.
         connection = Connection.from_envelope(PROTOCOL_VERSION, None, {})
@@ -191,27 +186,22 @@ class Kernel:
         except Exception:
             logger.exception("after an answer")
 
+    @property
+    def running(self) -> int:
+        """How much blocking work has not ended, also where nobody waits for it any more."""
+        return self._threads.running
+
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         if self.running >= self._max_calls:
             raise LimitReached("calls in flight")
         return await self._run(work)
 
     async def _run(self, work: Callable[[], Any]) -> Any:
-        with self._counting:
-            self.running += 1
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._counted, work)
-
-    def _counted(self, work: Callable[[], Any]) -> Any:
-        try:
-            return _contained(work)
-        finally:
-            # Counted here and not where it is awaited: nobody may be waiting for it any more.
-            with self._counting:
-                self.running -= 1
+        return await self._threads.run(partial(_contained, work))
 
     def close(self) -> None:
         """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
 
 class _CrashError(Exception):
