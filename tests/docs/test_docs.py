@@ -115,3 +115,35 @@ def test_json_examples_parse() -> None:
 def test_lines_are_short_enough_to_read_a_change_of_them(path: Path) -> None:
     long = [line for line in _read(path).splitlines() if len(line) > 120]
     assert [line for line in long if " " in line and not line.startswith("|")] == []
+
+
+_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+_ATTEMPTS = re.compile(r"attempts: ((?:`\w+`(?:, )?)+)")
+
+
+def _tests_in(file: str) -> set[str]:
+    return set(re.findall(r"^(?:async )?def (test_\w+)", _read(ROOT / file), re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
+def test_every_test_that_a_document_names_exists(path: Path) -> None:
+    named = _TEST.findall(_read(path))
+    assert [f"{file}::{name}" for file, name in named if name not in _tests_in(file)] == []
+
+
+def test_every_threat_has_a_layer_and_a_test_or_an_attempt_that_exists() -> None:
+    text = _read(ROOT / "docs/security.md")
+    listed = re.findall(r"^\| threat \| layer \| test \|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE)
+    rows = [row.strip("|").split(" | ") for table in listed for row in table.splitlines()]
+    assert len(listed) == 4
+    assert len(rows) > 30
+    attempts = set(
+        re.findall(r"^@attempt\ndef (\w+)", _read(ROOT / "tests/sandbox/jail/attempts.py"), re.MULTILINE)
+    )
+    assert len(attempts) > 60
+    for threat, layer, proof in rows:
+        tried = [name for names in _ATTEMPTS.findall(proof) for name in re.findall(r"\w+", names)]
+        assert threat.strip(), proof
+        assert layer.strip(), threat
+        assert _TEST.findall(proof) or tried, threat
+        assert set(tried) <= attempts, threat
