@@ -65,7 +65,7 @@ class ServerSettings:
     read_only: bool = False
     max_message_bytes: int = 8 * 1_048_576
     max_calls: int = MAX_CALLS
-    drain_seconds: float = 0.8
+    drain_seconds: float = 0.6
 
 
 def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int:
@@ -169,8 +169,9 @@ class _Connection:
         if self._tasks and self._input_ended:
             await self._front.loaded(LOAD_SECONDS)
         deadline = loop.time() + self._settings.drain_seconds
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(deadline - loop.time(), 0))
+        # Again and again: a large frame that has been parsed by then is one more call.
+        while self._tasks and (left := deadline - loop.time()) > 0:
+            await asyncio.wait(self._tasks, timeout=left)
         await self._output.flush(max(deadline - loop.time(), FLUSH_SECONDS))
         for flight in self._flights.values():
             flight.abandoned = True
@@ -241,8 +242,8 @@ class _Connection:
         except (ValueError, TypeError):
             logger.exception("a result has no JSON form")
             frame = encode(crash_message(request.id))
-        self._output.send(frame)
-        if flight.afterwards is not None and await self._output.has_left():
+        position = self._output.send(frame)
+        if flight.afterwards is not None and await self._output.has_left(position):
             await self._front.finish(flight)
 
     def _note(self, notification: Notification) -> None:

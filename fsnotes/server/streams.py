@@ -56,46 +56,62 @@ class FrameWriter:
     def __init__(self, fd: int, *, on_relief: Callable[[], None], on_broken: Callable[[], None]) -> None:
         self._fd = fd
         self._queue: deque[memoryview] = deque()
-        self._waiting = 0
+        self._sent = 0
+        self._written = 0
         self._broken = False
-        self._emptied = asyncio.Event()
-        self._emptied.set()
+        self._begun = False
+        self._progress: asyncio.Future[None] | None = None
         self._on_relief = on_relief
         self._on_broken = on_broken
 
     @property
+    def _waiting(self) -> int:
+        return self._sent - self._written
+
+    @property
     def is_congested(self) -> bool:
         """Say whether the reader is so far behind that nothing more should be begun."""
-        return self._waiting > QUEUE_HIGH
+        return self._waiting > QUEUE_HIGH and not self._broken
 
-    def send(self, frame: bytes) -> None:
-        """Queue *frame* to be written in order, at the end of this turn. Dropped once nobody reads any more."""
+    def send(self, frame: bytes) -> int:
+        """Queue *frame* to be written in order, at the end of this turn, and return where it ends in the stream.
+
+        Dropped once nobody reads any more.
+        """
         if self._broken:
-            return
+            return self._sent
         self._queue.append(memoryview(frame))
-        self._waiting += len(frame)
-        if self._emptied.is_set():
+        self._sent += len(frame)
+        if not self._begun:
             # At the end of this turn of the loop: answers that are ready together leave together.
-            self._emptied.clear()
+            self._begun = True
             asyncio.get_running_loop().call_soon(self._begin)
+        return self._sent
 
     def _begin(self) -> None:
         self._write()
         if self._queue:
             asyncio.get_running_loop().add_writer(self._fd, self._go_on)
         else:
-            self._emptied.set()
+            self._begun = False
+
+    def _go_on(self) -> None:
+        self._write()
+        if not self._queue:
+            asyncio.get_running_loop().remove_writer(self._fd)
+            self._begun = False
 
     def _write(self) -> None:
+        was_congested = self._waiting > QUEUE_LOW
         while self._queue:
             try:
                 written = os.writev(self._fd, list(itertools.islice(self._queue, MAX_VECTOR)))
             except (BlockingIOError, InterruptedError):
-                return
+                break
             except OSError:
                 self._break()
                 return
-            self._waiting -= written
+            self._written += written
             while written:
                 frame = self._queue[0]
                 if written < len(frame):
@@ -103,33 +119,35 @@ class FrameWriter:
                     break
                 written -= len(frame)
                 self._queue.popleft()
-
-    def _go_on(self) -> None:
-        was_congested = self._waiting > QUEUE_LOW
-        self._write()
-        if not self._queue:
-            asyncio.get_running_loop().remove_writer(self._fd)
-            self._emptied.set()
-        if was_congested and self._waiting <= QUEUE_LOW and not self._broken:
+        self._tell()
+        if was_congested and self._waiting <= QUEUE_LOW:
             self._on_relief()
 
     def _break(self) -> None:
         self._broken = True
         self._queue.clear()
-        self._waiting = 0
+        self._tell()
         self._on_broken()
 
-    async def has_left(self) -> bool:
-        """Wait until everything that was sent is written; say whether it could be."""
-        await self._emptied.wait()
-        return not self._broken
+    def _tell(self) -> None:
+        progress, self._progress = self._progress, None
+        if progress is not None and not progress.done():
+            progress.set_result(None)
+
+    async def has_left(self, position: int) -> bool:
+        """Wait until everything up to *position* is written; say whether it could be."""
+        while self._written < position and not self._broken:
+            if self._progress is None:
+                self._progress = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._progress)
+        return self._written >= position
 
     async def flush(self, seconds: float) -> None:
         """Wait until everything is written, for *seconds* at most."""
-        if self._emptied.is_set():
+        if not self._queue:
             return
         try:
-            await asyncio.wait_for(self._emptied.wait(), seconds)
+            await asyncio.wait_for(self.has_left(self._sent), seconds)
         except TimeoutError:
             logger.warning("%d bytes were not read by the client", self._waiting)
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from fsnotes.errors import LimitReached
+
 EAGER: Final = 2
 """Threads that work at once as long as work gets done."""
 
@@ -72,14 +74,36 @@ class Threads:
             with self._mutex:
                 if not self._waiting or self._working >= most:
                     return
-                self._working += 1
-                item = self._waiting.popleft()
                 # The one that stopped last: its stack is warm, and the others may end.
                 inbox = self._idle.pop() if self._idle else None
+                self._working += 1
             if inbox is None:
                 inbox = SimpleQueue()
-                threading.Thread(target=self._serve, args=(loop, inbox), name=self._name, daemon=True).start()
+                thread = threading.Thread(
+                    target=self._serve, args=(loop, inbox), name=self._name, daemon=True
+                )
+                try:
+                    thread.start()
+                except RuntimeError:  # the host has no more threads to give
+                    self._do_without()
+                    return
+            # Only now, as a thread may have been impossible to start, or another may have come for it meanwhile.
+            item = self._another(inbox)
+            if item is None:
+                return
             inbox.put(item)
+
+    def _do_without(self) -> None:
+        """Leave what waits to the threads that are there. Where there is none, nobody would ever come for it."""
+        with self._mutex:
+            self._working -= 1
+            if self._working:
+                return
+            left, self._waiting = self._waiting, deque()
+            self.running -= len(left)
+        for future, _ in left:
+            if not future.done():
+                future.set_exception(LimitReached("threads of this host"))
 
     def _watch(self, loop: asyncio.AbstractEventLoop, delivered: int) -> None:
         """Engage more threads if those that are at work have got stuck."""
@@ -96,6 +120,7 @@ class Threads:
                 item = self._another(inbox)
 
     def _another(self, inbox: _Inbox) -> _Item | None:
+        """Take what waits longest for the thread of *inbox*; it is idle from here on if that is nothing."""
         with self._mutex:
             if self._waiting:
                 return self._waiting.popleft()
@@ -107,14 +132,15 @@ class Threads:
             return None
 
     def _next(self, inbox: _Inbox) -> _Item | None:
-        try:
-            return inbox.get(timeout=IDLE_SECONDS)
-        except Empty:
-            with self._mutex:
-                if inbox in self._idle:
-                    self._idle.remove(inbox)
-                    return None
-        return inbox.get()  # it was engaged at that very moment
+        while True:
+            try:
+                return inbox.get(timeout=IDLE_SECONDS)
+            except Empty:
+                with self._mutex:
+                    if inbox in self._idle:
+                        self._idle.remove(inbox)
+                        return None
+                # It has been engaged at that very moment: what it is to do is on its way.
 
     def _do(self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], work: Work) -> None:
         result: Any = None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fsnotes.errors import LimitReached
 from fsnotes.server import threads
 from fsnotes.server.threads import EAGER, Threads
 
@@ -159,6 +160,42 @@ def test_work_that_ends_after_its_loop_harms_nobody() -> None:
     assert pool.running == 1
     gate.opened.set()
     until(lambda: pool.running == 0 and not names("t-after"))
+
+
+def test_where_no_thread_can_be_started_work_waits_for_one_that_is_there_or_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start, exhausted = threading.Thread.start, threading.Event()
+
+    def start_if_there_is_one(thread: threading.Thread) -> None:
+        if exhausted.is_set() and thread.name == "t-poor":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_if_there_is_one)
+
+    async def go() -> None:
+        pool = Threads(8, name="t-poor")
+        exhausted.set()
+        with pytest.raises(LimitReached):
+            await pool.run(lambda: 1)
+        assert pool.running == 0
+        exhausted.clear()
+        gate = Gate()
+        stuck = asyncio.ensure_future(pool.run(gate))
+        assert await asyncio.to_thread(gate.began.acquire, timeout=LONG)
+        exhausted.set()
+        waiting = [asyncio.ensure_future(pool.run(lambda n=n: n)) for n in range(5)]
+        await asyncio.sleep(10 * threads.PATIENCE)
+        assert not any(task.done() for task in waiting)
+        exhausted.clear()  # and soon a thread comes for them, though the first is stuck
+        assert await asyncio.wait_for(asyncio.gather(*waiting), LONG) == [0, 1, 2, 3, 4]
+        assert pool.running == 1
+        gate.opened.set()
+        assert await stuck == "let go"
+        pool.close()
+
+    asyncio.run(go())
 
 
 def test_threads_with_nothing_to_do_end_and_new_ones_come(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -288,3 +288,16 @@ def test_large_frames_are_parsed_beside_the_loop_and_answered_in_their_place(not
     answers = notes.wire.receive_all(2)
     assert sorted(answers) == [21, 22]
     assert notes.files() == {"large.md": text}
+
+
+def test_a_large_last_frame_that_is_still_being_parsed_at_the_end_is_answered(vault: Vault) -> None:
+    vault.write("a.md", "text")
+    with vault.serve("--jail", "off") as wire:
+        wire.call("notes_workspaces")
+        meta = envelope(padding=[1] * (LARGE_FRAME // 2))
+        last = call(7, "notes_create", vault.args(path="last", content="x"), meta=meta)
+        wire.send_raw(json.dumps(last).encode())
+        wire.end_input()
+        assert wire.receive()["result"]["structuredContent"]["path"] == "last.md"
+        assert wire.wait() == 0
+    assert vault.files()["last.md"] == "x"
