@@ -6,6 +6,7 @@ message. An exception that no row covers is a crash: a fixed text, and its detai
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -50,6 +51,16 @@ def echo(text: str) -> str:
 def _list(paths: tuple[str, ...], most: int = 10) -> str:
     shown = ", ".join(echo(path) for path in paths[:most])
     return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
+
+
+def _ambiguous(error: errors.AmbiguousNote) -> str:
+    if len({unicodedata.normalize("NFC", path) for path in error.paths}) == len(error.paths):
+        return f"{echo(error.name)} could be {_list(error.paths)}; name one of them exactly"
+    # No spelling that is sent tells them apart; the person sees them twice.
+    codes = ", ".join(
+        f'"{display(path).encode("ascii", "backslashreplace").decode()}"' for path in error.paths
+    )
+    return f"{echo(error.name)} is there under names that look alike, in codes {codes}; rename one of them"
 
 
 def _not_found(error: errors.NoteNotFound) -> str:
@@ -112,7 +123,7 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
     errors.AmbiguousNote: (
         "ambiguous",
         5,
-        lambda e: f"{echo(e.name)} could be {_list(e.paths)}; name one of them exactly",
+        _ambiguous,
     ),
     errors.TooManyMatches: (
         "too_many",

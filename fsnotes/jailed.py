@@ -95,7 +95,7 @@ class JailedRunner:
         if isinstance(command, _IN_A_TRANSACTION):
             seconds = min(seconds, TRANSACTION_SECONDS)
         deadline = time.monotonic() + seconds
-        with workspace.pending.admitted():
+        with workspace.pending.admitted(change=command.changes):
             worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
             try:
                 return _read(scope, command, self._ask(worker, scope, command, deadline, abandoned))

@@ -83,12 +83,13 @@ class _Lister:
         """Return the folders to show: none where a glob asks for notes."""
         return scanned.folders if self.query.glob is None else ()
 
-    def describe(self, paths: tuple[str, ...]) -> dict[str, NoteSummary]:
-        found: dict[str, NoteSummary] = {}
+    def describe(self, paths: tuple[str, ...]) -> dict[str | None, NoteSummary | Skipped]:
+        found: dict[str | None, NoteSummary | Skipped] = {}
         rest = paths
         while rest:  # bounded: each round leaves fewer
             described = self.runner.run(self.grant, DescribeNotes(rest), abandoned=self.abandoned)
             found |= {note.path: note for note in described.notes}
+            found |= {item.path: item for item in described.skipped}
             if len(described.rest) >= len(rest):
                 break  # a reply that makes no progress would go on for ever
             rest = described.rest
@@ -177,7 +178,7 @@ class _Collected:
         return NotesListed(tuple(self._notes), tuple(self._folders), tuple(self._skipped), cursor)
 
 
-_RANK: Final = re.compile(r"-?[0-9]{1,20}")
+_RANK: Final = re.compile(r"-?[0-9]{1,30}")
 
 
 def _text_position(position: tuple[str, ...] | None) -> str | None:

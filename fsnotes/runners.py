@@ -20,7 +20,8 @@ from fsnotes.notes.scope import Scope
 from sandbox import ROOT, Root
 
 MAX_PENDING: Final = 32
-"""Commands of one workspace that may run or wait at once: one slow workspace starves no other."""
+"""Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
+and changes that wait for its lock keep nobody from reading."""
 
 
 _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
@@ -47,20 +48,20 @@ class Pending:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._count = 0
+        self._counts = {True: 0, False: 0}
 
     @contextmanager
-    def admitted(self) -> Iterator[None]:
+    def admitted(self, *, change: bool) -> Iterator[None]:
         """Hold one of the MAX_PENDING places for the block. Raises LimitReached when there is none."""
         with self._mutex:
-            if self._count >= MAX_PENDING:
+            if self._counts[change] >= MAX_PENDING:
                 raise LimitReached("calls in this workspace")
-            self._count += 1
+            self._counts[change] += 1
         try:
             yield
         finally:
             with self._mutex:
-                self._count -= 1
+                self._counts[change] -= 1
 
 
 class Runner(Protocol):
@@ -98,14 +99,14 @@ class InlineRunner:
         if abandoned():
             raise Abandoned
         served = self._find(grant.workspace.name)
-        with served.pending.admitted():
+        with served.pending.admitted(change=command.changes):
             scope = Scope(grant.folders, served.ignore)
             return handle(served.workspace, scope, command, abandoned=abandoned)
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in this thread."""
         served = self._find(workspace)
-        with served.pending.admitted():
+        with served.pending.admitted(change=True):
             return handle(served.workspace, Scope((ROOT,)), SweepTemporaries(now=now)).moved
 
     def jail(self, workspace: str) -> str:  # noqa: ARG002 - the protocol's

@@ -123,9 +123,17 @@ def _say_notes(console: Console, pages: Iterator[NotesListed]) -> None:
         cursor = page.cursor
         found = found or bool(page.notes or page.folders)
     for item in _added_up(skipped):
-        what = shown(item["path"]) if "path" in item else f"{item['count']} more"
+        what = _left_out(item)
         console.complain(f"skipped {what}: {item['reason'].replace('_', ' ')}")
     _say_rest(console, cursor, found=found, nothing="no notes here")
+
+
+def _left_out(item: dict[str, Any]) -> str:
+    if "path" not in item:
+        return f"{item['count']} more"
+    # A name that is no text comes escaped already.
+    path: str = item["path"]
+    return path if item["reason"] == "unnameable" else shown(path)
 
 
 def _measures(size: int, when: str) -> str:

@@ -86,7 +86,9 @@ def _scanned(scope: Scope, reply: Scanned) -> bool:
 
 def _described(scope: Scope, reply: Described) -> bool:
     # What is left to look at was asked for by the caller.
-    return _notes_within(scope, [note.path for note in reply.notes])
+    return _notes_within(
+        scope, [*(note.path for note in reply.notes), *(item.path or "" for item in reply.skipped)]
+    )
 
 
 def _found(scope: Scope, reply: Found) -> bool:
@@ -178,10 +180,13 @@ def _answers_scan(command: ScanNotes, reply: Scanned) -> bool:
 
 def _answers_describe(command: DescribeNotes, reply: Described) -> bool:
     done = len(command.paths) - len(reply.rest)
+    told = [*(note.path for note in reply.notes), *(item.path for item in reply.skipped)]
     return (
-        len(reply.notes) <= min(done, DESCRIBE_NOTES)
+        len(told) <= min(done, DESCRIBE_NOTES)
+        and len(set(told)) == len(told)
         and reply.rest == command.paths[done:]
-        and {note.path for note in reply.notes} <= set(command.paths[:done])
+        and set(told) <= set(command.paths[:done])
+        and all(item.count == 1 for item in reply.skipped)
     )
 
 

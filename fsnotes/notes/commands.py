@@ -115,9 +115,10 @@ class NoteSummary:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The summaries in the order asked for; *rest* was not looked at yet."""
+    """The summaries in the order asked for, and what could not be read; *rest* was not looked at yet."""
 
     notes: tuple[NoteSummary, ...]
+    skipped: tuple[Skipped, ...]
     rest: tuple[str, ...]
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from typing import Final
 
 from fsnotes.errors import InvalidArgument, NotAllowed
-from fsnotes.notes.commands import Described, DescribeNotes, FindNotes, Found, Match, NoteSummary
+from fsnotes.notes.commands import Described, DescribeNotes, FindNotes, Found, Match, NoteSummary, Skipped
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import fold, is_note, stem
 from fsnotes.notes.places import check_admitted
-from fsnotes.notes.scanning import Seen, position_text, walk
+from fsnotes.notes.scanning import Seen, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.titles import title_of
-from sandbox.errors import SandboxError
+from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
 
@@ -39,26 +39,31 @@ Clock = Callable[[], float]
 def describe(root: Root, scope: Scope, command: DescribeNotes, *, clock: Clock = time.monotonic) -> Described:
     """Look into the notes at the given paths, as they are spelled on the disk; see `DescribeNotes`."""
     notes: list[NoteSummary] = []
+    skipped: list[Skipped] = []
     size = 0
     end = clock() + CALL_SECONDS
     for place, text in enumerate(command.paths):
         if place and (place >= DESCRIBE_NOTES or size >= READ_BYTES or not clock() < end):
-            return Described(tuple(notes), command.paths[place:])
-        summary = _summary(root, scope, text)
-        if summary is not None:
-            notes.append(summary)
-            size += summary.size
-    return Described(tuple(notes), ())
+            return Described(tuple(notes), tuple(skipped), command.paths[place:])
+        match _look(root, scope, text):
+            case NoteSummary() as summary:
+                notes.append(summary)
+                size += summary.size
+            case Skipped() as left_out:
+                skipped.append(left_out)
+    return Described(tuple(notes), tuple(skipped), ())
 
 
-def _summary(root: Root, scope: Scope, text: str) -> NoteSummary | None:
+def _look(root: Root, scope: Scope, text: str) -> NoteSummary | Skipped | None:
     try:
         path = RelPath.parse(text)
         check_admitted(scope, path)
         return summarize(root, path) if is_note(path.name) else None
-    except (SandboxError, NotAllowed):
-        # Vanished, replaced or refused since it was listed: for a listing it is not there.
+    except (NotAllowed, InvalidPath, Missing, NotAFolder):
+        # Vanished since it was listed: for a listing it is not there.
         return None
+    except SandboxError as error:
+        return Skipped(text, 1, reason_of(error))
 
 
 def summarize(root: Root, path: RelPath) -> NoteSummary:

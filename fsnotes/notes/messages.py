@@ -65,6 +65,9 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
 
 _MAX_COUNT: Final = 2**31
 
+MAX_MOMENT: Final = 2**63 * 1_000_000_000
+"""Farthest time of a file from 1970, in nanoseconds: a kernel holds its seconds in 64 bits (statx(2))."""
+
 _size: Final = number_of(0, MAX_NUMBER)
 _count: Final = number_of(0, _MAX_COUNT)
 _line: Final = number_of(1, _MAX_COUNT)
@@ -79,6 +82,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "first_line": _line,
     "last_line": _line,
     "moved": _count,
+    "mtime_ns": number_of(-MAX_MOMENT, MAX_MOMENT),
     "next_column": _line,
     "next_line": _line,
     "reason": one_of(SKIP_REASONS),

@@ -188,7 +188,7 @@ class _Walk:
             return
         except SandboxError as error:
             if not start:
-                reason = "too_many" if isinstance(error, TooLarge) else _reason(error)
+                reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
                 yield (*folder.parts, _BEHIND), _skipped(folder.parts, reason)
             return
         first = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
@@ -244,7 +244,7 @@ class _Walk:
         except (Missing, NotAFolder):
             return None, None
         except SandboxError as error:
-            return _skipped(parts, _reason(error)), None
+            return _skipped(parts, reason_of(error)), None
 
     def _judge(self, path: RelPath, entry: Entry, chain: _Chain) -> tuple[Finding, RelPath | None]:
         match entry.kind:
@@ -278,7 +278,8 @@ def _skipped(parts: Position, reason: str) -> Skipped:
     return Skipped(path if path and not is_deceptive(path) else None, 1, reason)
 
 
-def _reason(error: SandboxError) -> str:
+def reason_of(error: SandboxError) -> str:
+    """Return why a listing leaves out what could not be looked at for *error*: one of SKIP_REASONS."""
     match error:
         case MountRefused():
             return "mount"

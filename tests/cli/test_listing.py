@@ -38,6 +38,15 @@ def test_list_shows_folders_notes_and_what_it_skipped(shell: Shell) -> None:
     }
 
 
+def test_list_escapes_a_name_that_is_no_text_once(shell: Shell) -> None:
+    (shell.vault / os.fsdecode(b"b\xff.md")).write_text("x")
+    shell.write("back\\slash.md", "x")
+    done = shell.there("list")
+    assert (
+        done.err == "fsnotes: skipped b\\xff.md: unnameable\nfsnotes: skipped back\\\\slash.md: unnameable\n"
+    )
+
+
 def test_list_takes_a_folder_a_pattern_and_an_order(shell: Shell) -> None:
     shell.write("a.md", "1", modified=1_700_000_001)
     shell.write("P/b.md", "333", modified=1_700_000_003)

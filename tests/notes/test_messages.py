@@ -206,8 +206,10 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
         ),
     ),
     DescribeNotes: (
-        DescribeNotes(("a/n.md", "a/gone.md", "a/m.md")),
-        Described((NoteSummary("a/n.md", "N", 1, 2, ETAG),), ("a/m.md",)),
+        DescribeNotes(("a/n.md", "a/gone.md", "a/l.md", "a/m.md")),
+        Described(
+            (NoteSummary("a/n.md", "N", 1, 2, ETAG),), (Skipped("a/l.md", 1, "unreadable"),), ("a/m.md",)
+        ),
     ),
     FindNotes: (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),), "a/n.md")),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
@@ -432,6 +434,19 @@ def test_an_id_is_accepted_as_the_scope_covers_it(scope: Scope, spelled: list[st
         assert expected
 
 
+@pytest.mark.parametrize("seconds", [2**63, -(2**63), 10**13, 253_402_300_800, 0])
+def test_a_file_may_be_of_any_time_that_a_kernel_knows(seconds: int) -> None:
+    reply = Scanned((NoteStat("a/n.md", 1, seconds * 10**9),), (), (), None)
+    assert decode_reply(ScanNotes("a"), through_the_channel(encode_reply(reply))) == reply
+
+
+def test_no_file_is_of_a_time_beyond_that() -> None:
+    for moment in (2**63 * 10**9 + 1, -(2**63) * 10**9 - 1):
+        reply = Scanned((NoteStat("a/n.md", 1, moment),), (), (), None)
+        with pytest.raises(BadMessage):
+            decode_reply(ScanNotes("a"), through_the_channel(encode_reply(reply)))
+
+
 # -- an answer to the command ----------------------------------------------------------------------
 
 a_note = NoteText("a/n.md", ETAG, 9, "text", 1, 1, 1, None, None)
@@ -450,11 +465,15 @@ entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/m.md", ENTRY)),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", OLDER)),
         (RestoreNote(ENTRY, "a/m"), Restored("a/n.md", ETAG)),
-        (DescribeNotes(("a/n.md",)), Described((summary, summary), ())),
-        (DescribeNotes(("a/m.md",)), Described((summary,), ())),
-        (DescribeNotes(("a/n.md", "a/m.md")), Described((summary,), ("a/n.md",))),
-        (DescribeNotes(("a/n.md",)), Described((summary,), ("a/n.md", "a/n.md"))),
-        (DescribeNotes(("a/m.md", "a/n.md")), Described((summary,), ("a/n.md",))),
+        (DescribeNotes(("a/n.md",)), Described((summary, summary), (), ())),
+        (DescribeNotes(("a/m.md",)), Described((summary,), (), ())),
+        (DescribeNotes(("a/n.md", "a/m.md")), Described((summary,), (), ("a/n.md",))),
+        (DescribeNotes(("a/n.md",)), Described((summary,), (), ("a/n.md", "a/n.md"))),
+        (DescribeNotes(("a/m.md", "a/n.md")), Described((summary,), (), ("a/n.md",))),
+        (DescribeNotes(("a/n.md",)), Described((summary,), (Skipped("a/n.md", 1, "unreadable"),), ())),
+        (DescribeNotes(("a/n.md",)), Described((), (Skipped("a/m.md", 1, "unreadable"),), ())),
+        (DescribeNotes(("a/n.md",)), Described((), (Skipped("a/n.md", 2, "unreadable"),), ())),
+        (DescribeNotes(("a/n.md",)), Described((), (Skipped(None, 1, "unreadable"),), ())),
         (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),) * 201, None)),
         (ScanNotes("a", budget=1), Scanned((NoteStat("a/n.md", 1, 2),) * 2, (), (), None)),
         (ScanNotes("a"), Scanned((NoteStat("b/c/n.md", 1, 2),), (), (), None)),

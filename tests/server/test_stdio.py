@@ -424,20 +424,28 @@ def test_a_last_frame_without_a_line_end_is_answered(own: Wire) -> None:
 )
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
 def test_the_server_ends_within_a_second(
-    own: Wire, tmp_path: Path, number: signal.Signals | None, code: int, busy: bool
+    start: Start, tmp_path: Path, number: signal.Signals | None, code: int, busy: bool
 ) -> None:
-    own.ask(read(0, "text/loaded"))
-    if busy:
-        own.send(wait(1, tmp_path / "a"))
-        begun(tmp_path / "a")
-    if number is None:
-        own.end_input()
-    else:
-        own.signal(number)
-    ended, seconds = own.timed_wait()
-    assert ended == code
-    assert seconds < 1.2
-    assert own.receive_raw() == b""
+    """One of a few must do it: on a machine with other work each could be kept from it."""
+    took = []
+    for attempt in range(4):
+        own = start()
+        own.read()
+        own.ask(read(0, "text/loaded"))
+        if busy:
+            own.send(wait(1, tmp_path / str(attempt)))
+            begun(tmp_path / str(attempt))
+        if number is None:
+            own.end_input()
+        else:
+            own.signal(number)
+        ended, seconds = own.timed_wait()
+        assert ended == code
+        assert own.receive_raw() == b""
+        took.append(seconds)
+        if seconds < 1:
+            break
+    assert min(took) < 1, took
 
 
 def test_a_second_signal_does_not_wait(own: Wire, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ The kernel tells of every opening of the watched files, so "untouched and unread
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -30,9 +31,13 @@ from fsnotes.errors import (
     NotText,
 )
 from fsnotes.failures import describe
+from fsnotes.notes import finding
+from fsnotes.notes.commands import NoteSummary
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
-from sandbox.names import MAX_DEPTH, is_deceptive
+from sandbox import Root
+from sandbox.errors import StorageFailed
+from sandbox.names import MAX_DEPTH, RelPath, is_deceptive
 from sandbox.policy import HardLinks, Links
 from tests.mounts import run_in_mount_namespace
 from tests.service.conftest import ALICE, Household, accept, answer, ask
@@ -818,6 +823,10 @@ def test_two_names_that_are_one_text_are_ambiguous_and_neither_is_touched(househ
         with pytest.raises(AmbiguousNote) as caught:
             service.read(ALICE, uri, name)
         assert sorted(caught.value.paths) == sorted(names)
+        line = describe(caught.value).line
+        assert line.startswith(f'ambiguous: "{name}" is there under names that look alike, ')
+        assert line.endswith("; rename one of them")
+        assert all(code in line for code in ('"\\xe9.md"', '"e\\u0301.md"'))
         with pytest.raises((NoteExists, AmbiguousNote)):
             service.create(ALICE, uri, name, "x")
     assert household.tree() == before
@@ -828,6 +837,70 @@ def test_two_names_that_are_one_text_are_ambiguous_and_neither_is_touched(househ
     deletion = answer(service, ALICE, uri, "é", asked, accept(names[1]))
     assert isinstance(deletion, Deletion)
     assert household.files() == {names[0]: b"0", f".trash/{deletion.trash_id}/{names[1]}": b"1"}
+
+
+FAR_TIMES = (10_413_792_000, -(10**10), 10**11, -(10**13), 2**62)
+
+
+def test_a_file_of_a_far_time_is_a_note_like_any_other(household: Household) -> None:
+    household.write("now.md", "now")
+    far = 0
+    for number, seconds in enumerate(FAR_TIMES):
+        household.write(f"{number}.md", "far")
+        place = household.vault / f"{number}.md"
+        try:
+            os.utime(place, ns=(seconds * 10**9, seconds * 10**9))
+        except OverflowError:
+            continue
+        far += abs(place.stat().st_mtime_ns) >= 2**63
+    if not far:
+        pytest.skip("the file system knows no time that is far enough")
+    service, uri = household.service(), household.uri
+    for sort in ("path", "modified", "size"):
+        cursor, paths = None, []
+        while True:
+            page = service.list(ALICE, uri, sort=sort, limit=1, cursor=cursor)
+            paths += [note.path for note in page.notes]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert sorted(paths) == sorted(household.files()), sort
+    for path in household.files():
+        assert service.read(ALICE, uri, path).text in ("far", "now")
+    asked = ask(service, ALICE, uri, "0.md")
+    assert isinstance(asked, Asked)
+    deletion = answer(service, ALICE, uri, "0.md", asked, accept("0.md"))
+    assert isinstance(deletion, Deletion)
+    service.restore(ALICE, uri, str(deletion.trash_id))
+    assert "0.md" in household.files()
+
+
+def test_a_note_that_cannot_be_read_is_said_to_be_left_out(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    household.write("a.md", "a")
+    household.write("locked.md", "x")
+    household.write("z.md", "z")
+    (household.vault / "locked.md").chmod(
+        0
+    )  # this stops a worker, which has no rights, and everybody but root
+    summarize = finding.summarize
+
+    def as_anybody(root: Root, path: RelPath) -> NoteSummary:
+        if str(path) == "locked.md":
+            raise StorageFailed(errno.EACCES, "open")
+        return summarize(root, path)
+
+    monkeypatch.setattr(finding, "summarize", as_anybody)
+    service = household.service()
+    for sort in ("path", "modified", "size"):
+        listed = service.list(ALICE, household.uri, sort=sort).document()
+        assert sorted(note["path"] for note in listed["notes"]) == ["a.md", "z.md"]
+        assert listed["skipped"] == [{"path": "locked.md", "reason": "unreadable"}], sort
+    first = service.list(ALICE, household.uri, limit=2)
+    second = service.list(ALICE, household.uri, limit=2, cursor=first.cursor)
+    assert [note.path for note in (*first.notes, *second.notes)] == ["a.md", "z.md"]
+    assert second.cursor is None
 
 
 def test_a_cloud_placeholder_is_told_as_not_downloaded(household: Household) -> None:
