@@ -117,7 +117,8 @@ class JailedRunner:
     ) -> dict[str, Any]:
         if command.changes:
             left = deadline - time.monotonic()
-            abandoned = _or_late(abandoned, deadline - min(WORK_SECONDS, left / 2))
+            late = deadline - min(WORK_SECONDS, left / 2)
+            abandoned = _Patience(worker, abandoned, seconds=_lock_timeout(command), late=late)
         message = encode_command(scope, command)
         try:
             return worker.call(RUN, message, deadline=deadline, write=command.changes, abandoned=abandoned)
@@ -134,8 +135,33 @@ class JailedRunner:
             raise InvalidArgument("arguments", "longer than a worker takes") from error
 
 
-def _or_late(abandoned: Callable[[], bool], late: float) -> Callable[[], bool]:
-    return lambda: abandoned() or not time.monotonic() < late
+class _Patience:
+    """Says, asked again and again, whether a change that has not got the workspace's lock is given up.
+
+    Who waits for the worker that makes all changes waits for other callers, as who waits for the lock does: both
+    together take the *seconds* that the lock's timeout is, as they do for threads of one process. While no worker
+    is there, nobody is waited for. It is too late in any case at the instant *late*.
+    """
+
+    def __init__(self, worker: Worker, abandoned: Callable[[], bool], *, seconds: float, late: float) -> None:
+        self._worker = worker
+        self._abandoned = abandoned
+        self._left = seconds
+        self._late = late
+        self._asked = time.monotonic()
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if self._worker.is_serving:
+            self._left -= now - self._asked
+        self._asked = now
+        return not (self._left > 0 and now < self._late) or self._abandoned()
+
+
+def _lock_timeout(command: Command[Any]) -> float:
+    """Return how many seconds a change waits for the lock: each of them says so."""
+    seconds: float = getattr(command, "lock_timeout", 0.0)
+    return seconds
 
 
 def _read(scope: Scope, command: Command[ReplyT], answer: dict[str, Any]) -> ReplyT:

@@ -61,6 +61,10 @@ class Worker(Protocol):
     def events(self) -> tuple[Event, ...]:
         """What has happened, the latest last."""
 
+    @property
+    def is_serving(self) -> bool:
+        """Whether its process is there; not while it is being replaced."""
+
     def start(self) -> Report:
         """Start it, once. Raises WorkerFailed."""
 

@@ -75,6 +75,10 @@ class Shared:
     def events(self) -> tuple[Event, ...]:
         return self._jail.events
 
+    @property
+    def is_serving(self) -> bool:
+        return self._jail.is_serving
+
     def start(self) -> Report:
         # A product that is gone may still be starting the worker that the next one wants.
         with self._starting:

@@ -102,6 +102,11 @@ class Jail:
         """The latest events, the oldest first."""
         return self._keeper.events
 
+    @property
+    def is_serving(self) -> bool:
+        """Whether a worker is there, whoever talks to it; not while one is being started."""
+        return self._turns.current() is not None
+
     def start(self) -> Report:
         """Start the first worker and return its report.
 

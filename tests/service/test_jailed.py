@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 import time
@@ -33,7 +34,7 @@ from fsnotes.errors import (
 from fsnotes.failures import describe
 from fsnotes.jailed import TRANSACTION_SECONDS, WORK_SECONDS, JailedRunner
 from fsnotes.notes.commands import Command, CreateNote, FindReceipt, NoteText, ReadNote, Receipt, TrashNote
-from fsnotes.notes.messages import decode_command, encode_reply
+from fsnotes.notes.messages import COMMANDS, decode_command, encode_reply
 from fsnotes.notes.opening import READER, WRITER, WorkerOptions
 from fsnotes.notes.refusals import encode_error
 from fsnotes.notes.scope import Scope
@@ -48,7 +49,7 @@ from sandbox.policy import Policy
 from sandbox.root import Place
 from sandbox.uris import FileUri
 from tests.disk import Tree
-from tests.service.conftest import ALICE, Household
+from tests.service.conftest import ALICE, Clock, Household
 from tests.service.test_jailed_kills import SOURCES
 from tests.workers import folders, require_jail
 
@@ -104,6 +105,7 @@ class Fake:
     happened: tuple[Event, ...] = ()
     started: int = 0
     stopped: int = 0
+    is_serving: bool = True
 
     @property
     def report(self) -> Report | None:
@@ -353,6 +355,98 @@ def test_a_change_is_given_up_while_there_is_time_left_to_finish_one_that_has_be
     assert not asked.abandoned()
     now[0] = 1000 + TRANSACTION_SECONDS - WORK_SECONDS
     assert asked.abandoned()
+
+
+def giving_up(monkeypatch: pytest.MonkeyPatch, wait: Callable[[Fake, Asked, Clock], None]) -> Bench:
+    """Return a bench whose worker for changes lets each call *wait*, and then tells that it was given up."""
+    clock = Clock(1000.0)
+    monkeypatch.setattr(time, "monotonic", clock)
+
+    def change(fake: Fake) -> None:
+        def answer(asked: Asked) -> dict[str, Any]:
+            wait(fake, asked, clock)
+            raise found.Abandoned("x")
+
+        fake.answer = answer
+
+    return Bench(change)
+
+
+def test_waiting_for_a_turn_and_for_the_lock_together_count_as_the_locks_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Inline, other threads of the process are waited for as part of waiting for the lock."""
+    seen: list[bool] = []
+
+    def wait(fake: Fake, asked: Asked, clock: Clock) -> None:
+        for seconds in (0.0, 0.6, 0.3, 0.2):
+            clock.now += seconds
+            seen.append(asked.abandoned())
+
+    bench = giving_up(monkeypatch, wait)
+    with pytest.raises(Busy):
+        bench.run(CREATE)
+    assert seen == [False, False, False, True]
+    seen.clear()
+    with pytest.raises(Busy):
+        bench.run(CreateNote("a", "x", lock_timeout=0.5))
+    assert seen == [False, True, True, True]
+
+
+def test_a_worker_that_is_being_restarted_is_waited_for_beside_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[bool] = []
+
+    def wait(fake: Fake, asked: Asked, clock: Clock) -> None:
+        for serving, seconds in ((True, 0.5), (False, 10.0), (True, 0.4), (True, 0.2)):
+            fake.is_serving = serving
+            clock.now += seconds
+            seen.append(asked.abandoned())
+
+    with pytest.raises(Busy):
+        giving_up(monkeypatch, wait).run(CREATE)
+    assert seen == [False, False, False, True]
+
+
+def test_the_start_of_a_worker_is_waited_for_beside_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    clock = Clock(1000.0)
+    monkeypatch.setattr(time, "monotonic", clock)
+
+    def change(fake: Fake) -> None:
+        clock.now += 3.0
+
+        def answer(asked: Asked) -> dict[str, Any]:
+            for seconds in (0.9, 0.2):
+                clock.now += seconds
+                seen.append(asked.abandoned())
+            raise found.Abandoned("x")
+
+        fake.answer = answer
+
+    with pytest.raises(Busy):
+        Bench(change).run(CREATE)
+    assert seen == [False, True]
+
+
+def test_no_patience_for_the_lock_outlasts_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def wait(fake: Fake, asked: Asked, clock: Clock) -> None:
+        for seconds in (0.9, 0.2):
+            clock.now += seconds
+            seen.append(asked.abandoned())
+
+    with pytest.raises(Busy):
+        giving_up(monkeypatch, wait).run(TrashNote("a.md", ETAG, ENTRY, lock_timeout=60.0))
+    assert seen == [False, True]
+
+
+def test_every_change_says_how_long_it_waits_for_the_lock() -> None:
+    changes = [kind for kind in COMMANDS if kind.changes]
+    assert [kind for kind in COMMANDS if "lock_timeout" in kind.__annotations__] == changes
+    assert len(changes) >= 4
 
 
 def test_looking_is_given_up_by_the_caller_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -811,6 +905,36 @@ def test_begun_remembers_what_every_other_worker_needs() -> None:
     changing = workspace.worker(CREATE, seconds=30)
     assert isinstance(changing, Fake)
     assert changing.require is Level.CONTAINED
+
+
+def test_many_who_wait_for_a_locked_workspace_are_told_busy_as_soon_as_one_is(jailed: Household) -> None:
+    """One worker makes all changes, so each of the others waits for the worker before it waits for the lock."""
+    service, start, said = jailed.service(), threading.Barrier(7), [""] * 6
+    assert service.create(ALICE, jailed.uri, "first", "x").reply.path == "first.md"
+    lock = os.open(jailed.vault, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def create(number: int) -> None:
+        start.wait(30)
+        try:
+            service.create(ALICE, jailed.uri, f"n{number}", "x")
+        except FsnotesError as error:
+            said[number] = type(error).__name__
+
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    start.wait(30)
+    begun = time.monotonic()
+    for thread in threads:
+        thread.join(30)
+    took = time.monotonic() - begun
+    os.close(lock)
+    assert said == ["Busy"] * 6
+    # One after the other they would have taken a second each.
+    assert 0.9 < took < 3
+    assert jailed.files() == {"first.md": b"x"}
+    assert service.create(ALICE, jailed.uri, "second", "x").reply.path == "second.md"
 
 
 def test_a_caller_that_goes_while_the_workspace_is_locked_changes_nothing(jailed: Household) -> None:

@@ -60,6 +60,26 @@ def breach(jail: Jail) -> None:
         jail.call("crash", {"number": signal.SIGSYS}, deadline=soon(), write=True)
 
 
+def test_a_jail_says_whether_its_worker_is_there(
+    yard: Yard, pauses: Pauses, pool: ThreadPoolExecutor
+) -> None:
+    jail = yard.make(yard.spec(), sleep=pauses)
+    assert not jail.is_serving
+    jail.start()
+    assert jail.is_serving
+    busy = pool.submit(jail.call, "sleep", {"seconds": 0.3}, deadline=soon(), write=False)
+    until(lambda: not jail._turns.is_free(jail._turns.current()))  # type: ignore[arg-type]  # there is one
+    assert jail.is_serving
+    busy.result(20)
+    pauses.gate.clear()
+    breach(jail)
+    assert not jail.is_serving
+    pauses.gate.set()
+    until(lambda: jail.is_serving)
+    jail.stop()
+    assert not jail.is_serving
+
+
 def count(jail: Jail, *, seconds: float = 20) -> int:
     calls: int = jail.call("count", {}, deadline=soon(seconds), write=False)["calls"]
     return calls
