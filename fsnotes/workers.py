@@ -6,6 +6,7 @@ worker is locked down, watched and replaced is `sandbox.jail`'s; what is asked o
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -45,9 +46,14 @@ _WHY: Final[dict[type[WorkerFailed], str]] = {
 }
 
 
-def why(failure: WorkerFailed) -> str:
+_FAILED: Final = "the workspace's worker failed"
+
+_log = logging.getLogger("fsnotes.workers")
+
+
+def why(failure: Exception) -> str:
     """Return what is said of *failure*, to clients too: nothing that a worker wrote."""
-    return _WHY.get(type(failure), "the workspace's worker failed")
+    return _WHY.get(type(failure), _FAILED) if isinstance(failure, WorkerFailed) else _FAILED
 
 
 class Worker(Protocol):
@@ -174,8 +180,11 @@ class JailedWorkspace:
     def worker(self, command: Command[Any], *, seconds: float) -> Worker:
         """Return the worker for *command*: one that can change only for a change.
 
-        It is started if need be. Raises Unavailable when it cannot be, Busy when that takes longer than *seconds*.
+        It is started if need be. Raises Unavailable when it cannot be, or after `close`; Busy when that takes
+        longer than *seconds*.
         """
+        if self._closed:
+            raise Unavailable(_WHY[JailStopped])
         if not command.changes:
             return self._begun.worker
         if self._writer is None:
@@ -194,9 +203,14 @@ class JailedWorkspace:
             refused = self._refusal is not None and time.monotonic() < self._refusal[1]
             if self._writer is None and self._starting is None and not self._closed and not refused:
                 self._starting = threading.Event()
-                threading.Thread(
+                starter = threading.Thread(
                     target=self._start, args=(self._starting,), name="jail starter", daemon=True
-                ).start()
+                )
+                try:
+                    starter.start()
+                except Exception as failure:  # noqa: BLE001 - the host has no thread left, or no memory for one
+                    self._refuse(failure)
+                    self._starting = None
             return self._starting
 
     @property
@@ -218,16 +232,23 @@ class JailedWorkspace:
     def _start(self, done: threading.Event) -> None:
         spec = replace(self._begun.spec, kind="rw", handler=WRITER)
         writer: Worker | None = None
-        refusal = "the workspace's worker failed"
+        failed: Exception | None = None
         try:
             writer = _started(spec, self._begun.require, self._make)
-        except WorkerFailed as failure:
-            refusal = why(failure)
-        finally:
-            with self._mutex:
-                late, self._writer = (writer, None) if self._closed else (None, writer)
-                self._refusal = None if writer is not None else (refusal, time.monotonic() + RETRY_SECONDS)
-                self._starting = None
-            done.set()
-            if late is not None:
-                late.stop()
+        except Exception as failure:  # noqa: BLE001 - whatever it was, those who wait must be told
+            failed = failure
+        with self._mutex:
+            late, self._writer = (writer, None) if self._closed else (None, writer)
+            self._refusal = None
+            if failed is not None:
+                self._refuse(failed)
+            self._starting = None
+        done.set()
+        if late is not None:
+            late.stop()
+
+    def _refuse(self, failure: Exception) -> None:
+        """Say for a while why there is no worker for changes. For who holds the mutex."""
+        if not isinstance(failure, WorkerFailed):
+            _log.error("a worker could not be started", exc_info=failure)
+        self._refusal = (why(failure), time.monotonic() + RETRY_SECONDS)

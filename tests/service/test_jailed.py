@@ -303,6 +303,73 @@ def test_closing_stops_both_workers_and_starts_none() -> None:
     assert len(bench.made) == 2
 
 
+def test_what_is_asked_after_closing_reaches_no_worker() -> None:
+    bench = Bench()
+    bench.run(READ)
+    bench.runner.close()
+    for command in (READ, FindReceipt("a.md", ETAG, ENTRY)):
+        with pytest.raises(Unavailable) as caught:
+            bench.run(command)
+        assert caught.value.why == "this workspace is not being served any more"
+    assert len(bench.made[0].asked) == 1
+
+
+def test_what_is_asked_after_closing_is_unavailable_wherever_it_would_have_run(household: Household) -> None:
+    household.write("a.md")
+    product = household.product()
+    assert product.service.read(ALICE, household.uri, "a").text == "x\n"
+    product.close()
+    with pytest.raises(Unavailable):
+        product.service.read(ALICE, household.uri, "a")
+    with pytest.raises(Unavailable):
+        product.service.create(ALICE, household.uri, "new", "x")
+    assert household.files() == {"a.md": b"x\n"}
+
+
+def no_thread_left() -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_whatever_keeps_a_worker_from_starting_is_a_worker_that_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def change(fake: Fake) -> None:
+        if fake.spec.kind == "rw":
+            monkeypatch.setattr(fake, "start", no_thread_left)
+
+    unhandled: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", unhandled.append)
+    bench = Bench(change)
+    with pytest.raises(Unavailable) as caught:
+        bench.run(CREATE)
+    assert caught.value.why == "the workspace's worker failed"
+    for thread in threading.enumerate():
+        if thread.name == "jail starter":
+            thread.join(30)
+    assert unhandled == []
+    assert bench.run(READ).path == "a.md"
+
+
+def test_where_no_thread_can_be_started_changes_are_unavailable_and_looking_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = answering(
+        lambda asked: (
+            REPLY if asked.args["command"] == "ReadNote" else {"refused": encode_error(PathRefused())}
+        )
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda _: no_thread_left())
+        assert bench.runner.run(bench.grant(Right.DELETE), READ).path == "a.md"
+        with pytest.raises(Unavailable) as caught:
+            bench.run(CREATE)
+    assert caught.value.why == "the workspace's worker failed"
+    later = time.monotonic() + workers.RETRY_SECONDS
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: later))
+    with pytest.raises(PathRefused):
+        bench.run(CREATE)
+
+
 def test_a_workspace_that_is_not_served_is_unavailable() -> None:
     runner = JailedRunner({}, call_deadline=1)
     with pytest.raises(Unavailable):
