@@ -29,6 +29,10 @@ LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
 LANDLOCK_FLOOR: Final = 3
 """The first ABI that guards truncation; below it a jailed process empties files outside."""
 
+DISK_QUOTA: Final = MappingProxyType({"state": "advisory"})
+"""What holds a worker to a share of the disk, the same for all: its handlers alone, since no kernel gives an
+unprivileged process a quota for one folder."""
+
 MAX_TEXT: Final = 4096
 MAX_PROOFS: Final = 32
 MAX_FACTS: Final = 16
@@ -151,11 +155,12 @@ class Report:
         return tuple(_leaves(self))
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values; `level` and `leaves` are there for readers."""
+        """Return plain JSON values; `level`, `disk_quota` and `leaves` are there for readers."""
         return {
             "kind": self.kind,
             "level": self.level.value,
             "layers": [layer.to_json() for layer in self.layers],
+            "disk_quota": dict(DISK_QUOTA),
             "cwd": self.cwd,
             "root_entries": None if self.root_entries is None else list(self.root_entries),
             "resolver": self.resolver,
@@ -168,7 +173,8 @@ class Report:
 
         `level` and `leaves` must be the ones that follow from the layers.
         """
-        table = _table(value, {"kind", "level", "layers", "cwd", "root_entries", "resolver", "leaves"})
+        keys = {"kind", "level", "layers", "disk_quota", "cwd", "root_entries", "resolver", "leaves"}
+        table = _table(value, keys)
         kind = next((kind for kind in KINDS if kind == table["kind"]), None)
         if kind is None:
             raise InvalidReport("unknown kind of worker")
@@ -182,6 +188,8 @@ class Report:
         )
         if table["level"] != report.level.value or table["leaves"] != list(report.leaves):
             raise InvalidReport("level or leaves do not follow from the layers")
+        if table["disk_quota"] != DISK_QUOTA:
+            raise InvalidReport("no worker is held to a quota")
         return report
 
 

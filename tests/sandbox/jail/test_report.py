@@ -11,6 +11,7 @@ import pytest
 
 from sandbox.errors import InvalidReport
 from sandbox.jail.report import (
+    KINDS,
     LAYERS,
     MAX_PROOFS,
     MAX_TEXT,
@@ -120,6 +121,11 @@ def test_a_report_survives_the_way_through_json() -> None:
         assert Report.from_json(json.loads(json.dumps(original.to_json()))) == original
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_report_promises_a_quota_of_the_disk(kind: WorkerKind) -> None:
+    assert report(kind=kind).to_json()["disk_quota"] == {"state": "advisory"}
+
+
 def _changes() -> list[tuple[str, Any]]:
     layers = report().to_json()["layers"]
 
@@ -132,6 +138,10 @@ def _changes() -> list[tuple[str, Any]]:
         ("level", "none"),
         ("level", 3),
         ("leaves", []),
+        ("disk_quota", {"state": "enforced"}),
+        ("disk_quota", {"state": "advisory", "more": 1}),
+        ("disk_quota", "advisory"),
+        ("disk_quota", None),
         ("leaves", None),
         ("layers", layers[:4]),
         ("layers", [*layers, layers[0]]),
