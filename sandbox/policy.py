@@ -1,4 +1,4 @@
-"""Which objects beneath a root may be opened: links, hard links, mounts, kinds and sizes.
+"""Which objects beneath a root may be opened (links, hard links, mounts, kinds, sizes), and how much it may hold.
 
 How a path is walked under these rules is `resolve.py`'s part; who may ask at all is nobody's here.
 """
@@ -16,6 +16,13 @@ from sandbox.names import RelPath
 
 DEFAULT_FILE_BYTES: Final = 1_048_576
 DEFAULT_ENTRIES: Final = 200_000
+
+MOST_ENTRIES: Final = 10_000_000
+"""What is counted at most: a root with a quota that holds more is full."""
+
+USUAL_FREE_BYTES: Final = 100 * 1_048_576
+USUAL_FREE_SHARE: Final = 20
+"""What stays free unless somebody says otherwise: so many bytes, or one part in so many of a small disk."""
 
 
 class Links(Enum):
@@ -71,3 +78,39 @@ class Policy:
             raise HardLinkRefused(str(path))
         if status.st_size > self.max_file_bytes:
             raise TooLarge(str(path), limit=self.max_file_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a root may hold, all in all, and how much must stay free on its file system.
+
+    Without a number for the first two there is no bound, and nothing is counted. `min_free_bytes` is usually 100 MiB,
+    with which the host can still be worked on and put right, or a twentieth of a file system of less than 2 GB.
+    """
+
+    max_bytes: int | None = None
+    max_entries: int | None = None
+    min_free_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (_is_none_or(self.max_bytes, 1) and _is_none_or(self.max_entries, 1)):
+            raise ValueError("a quota's bounds must be positive")
+        if not (self.max_entries or 0) <= MOST_ENTRIES:
+            raise ValueError("more entries than are counted")
+        if not _is_none_or(self.min_free_bytes, 0):
+            raise ValueError("what must stay free cannot be negative")
+
+    @property
+    def counts(self) -> bool:
+        """Whether it must be known how much the root holds."""
+        return self.max_bytes is not None or self.max_entries is not None
+
+    def floor(self, total: int) -> int:
+        """Return how many bytes must stay free on a file system of *total* bytes."""
+        if self.min_free_bytes is not None:
+            return self.min_free_bytes
+        return min(USUAL_FREE_BYTES, total // USUAL_FREE_SHARE)
+
+
+def _is_none_or(number: int | None, least: int) -> bool:
+    return number is None or number >= least

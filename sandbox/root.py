@@ -19,6 +19,7 @@ What is not promised:
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ from sandbox.objects import (
 from sandbox.policy import Policy
 from sandbox.resolve import ResolverChoice
 from sandbox.steps import Observer, ignore
+from sandbox.usage import Space, Tally, space
 
 __all__ = [
     "Content",
@@ -56,7 +58,9 @@ __all__ = [
     "Place",
     "Replaced",
     "Root",
+    "Space",
     "SweepReport",
+    "Tally",
     "TrashedFile",
 ]
 
@@ -180,6 +184,17 @@ class Root:
         Escape, StorageFailed, and TooLarge past the policy's `max_entries`.
         """
         return reading.list_folder(self._tree, path, with_identity=with_identity)
+
+    def space(self, path: RelPath = ROOT) -> Space:
+        """Return how large the file system is on which *path* lies, or would be made, and what is free of it.
+
+        Raises StorageFailed, and Escape for a path that leads out.
+        """
+        return space(self._tree, path)
+
+    def tally(self, *, clock: Callable[[], float] = time.monotonic) -> Tally:
+        """Begin to count what is beneath the root; nothing is read before the first step of it."""
+        return Tally(self._tree, clock=clock)
 
     # -- changing ------------------------------------------------------------------------------
 

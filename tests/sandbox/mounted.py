@@ -98,6 +98,10 @@ def other_file_system(disk: Tree) -> None:
     disk.build("root/mnt/a.md: secret", "root/mnt/.~fsn-old: t")
     refuse_everything(disk, Policy(), "mnt/a.md", "root/mnt/a.md")
     with disk.open_root() as root:
+        tally = root.tally()
+        while not tally.step(60.0):
+            continue
+        assert (tally.entries, tally.bytes) == (2, 1)
         assert root.sweep(now=time.time() + 3600).moved == 0
     assert disk.exists("root/mnt/.~fsn-old")
 
@@ -155,6 +159,20 @@ def full_disk(disk: Tree) -> None:
             root.create(P("c.md"), b"x" * 2_000_000)
 
 
+def space_of_a_mount(disk: Tree) -> None:
+    """Where mounts may be entered, the space is that of the file system which a path lies on."""
+    disk.build("root/mnt/", "root/mine.md: m")
+    mount("-t", "tmpfs", "-o", "size=1m", "none", disk.path("root/mnt"))
+    disk.build("root/mnt/sub/")
+    with disk.open_root(policy=Policy(mounts=Mounts.ALLOW)) as root:
+        for path in ("mnt/new.md", "mnt/sub/new.md", "mnt/not/there/new.md", "mnt"):
+            assert root.space(P(path)).total == 1 << 20
+        for path in ("new.md", "not/there/new.md", "mine.md"):
+            assert root.space(P(path)).total > 1 << 20
+    with disk.open_root() as root:
+        assert root.space(P("mnt/new.md")).total > 1 << 20
+
+
 def no_inode_left(disk: Tree) -> None:
     """A folder made for a create goes again when the file in it cannot be made."""
     disk.build("root/")
@@ -201,6 +219,7 @@ CASES: dict[str, Callable[[Tree], None]] = {
         link_to_a_mount,
         trash_that_is_a_mount,
         full_disk,
+        space_of_a_mount,
         no_inode_left,
         read_only,
     )

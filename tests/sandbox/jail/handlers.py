@@ -121,6 +121,12 @@ class Served:
             ],
         }
 
+    def do_space(self) -> Result:
+        folder = os.open(".", os.O_PATH | os.O_DIRECTORY)
+        status = os.fstatvfs(folder)
+        os.close(folder)
+        return {"total": status.f_blocks * status.f_frsize, "free": status.f_bavail * status.f_frsize}
+
     def do_modules(self) -> Result:
         return {
             name: module.__file__

@@ -32,6 +32,13 @@ def test_worker_works_in_the_workspace_and_gets_its_places(yard: Yard, layout: L
     assert (yard.folder / "made.md").read_text() == "here\n"
 
 
+def test_worker_sees_how_much_is_free_on_the_disk_of_its_workspace(yard: Yard, layout: Layout) -> None:
+    seen = yard.started(layout).call("space", {}, deadline=soon(), write=False)
+    said = os.statvfs(yard.folder)
+    assert seen["total"] == said.f_blocks * said.f_frsize
+    assert abs(seen["free"] - said.f_bavail * said.f_frsize) < 256 << 20  # others write meanwhile
+
+
 def test_options_that_the_worker_adds_cannot_be_given(yard: Yard) -> None:
     with pytest.raises(ValueError, match="own"):
         yard.make(yard.spec(index="elsewhere"))
