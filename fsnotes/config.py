@@ -17,21 +17,23 @@ from fsnotes.access import Principal, Right, Rule
 from fsnotes.errors import ConfigurationError
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath, display
-from sandbox.policy import HardLinks, Links, Mounts, Policy
+from sandbox.policy import MOST_ENTRIES, HardLinks, Links, Mounts, Policy, Quota
 
 _MEGABYTE: Final = 1_048_576
+_PEBIBYTE: Final = 1 << 50
 MAX_CONFIG_BYTES: Final = _MEGABYTE
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
-    """One folder to serve: its canonical path, the spelling it was configured by, and its policies."""
+    """One folder to serve: its canonical path, the spelling it was configured by, its policies and its quota."""
 
     name: str
     path: str
     spelling: str
     policy: Policy = field(default_factory=Policy)
     ignore: tuple[str, ...] = ()
+    quota: Quota = field(default_factory=Quota)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,10 +275,15 @@ class _File:
             mounts=Mounts.ALLOW if _choice(table, "mounts", "refuse", "allow") else Mounts.REFUSE,
             max_file_bytes=table.take("max_note_bytes", int, _MEGABYTE, check=_positive(16 * _MEGABYTE)),
         )
+        quota = Quota(
+            max_bytes=table.take("max_bytes", int, check=_positive(_PEBIBYTE)),
+            max_entries=table.take("max_entries", int, check=_positive(MOST_ENTRIES)),
+            min_free_bytes=table.take("min_free_bytes", int, check=lambda n: 0 <= n <= _PEBIBYTE),
+        )
         spelling = self._absolute(table.need("path", str))
         ignore = table.strings("ignore") or ()
         table.end()
-        return WorkspaceSettings(name, canonical(spelling), os.path.normpath(spelling), policy, ignore)
+        return WorkspaceSettings(name, canonical(spelling), os.path.normpath(spelling), policy, ignore, quota)
 
     def _rule(self, table: _Table, names: list[str]) -> Rule:
         principal = table.need("principal", str)

@@ -132,6 +132,22 @@ class Busy(FsnotesError):
     """Somebody else is at it; the same call may succeed in a moment."""
 
 
+class NotCounted(Busy):
+    """How much the workspace holds is being counted, and has to be known first; nothing was done."""
+
+
+class NoRoom(FsnotesError):
+    """The change would make the workspace larger, or its disk fuller, than its owner allows; nothing was done.
+
+    *bound* is the setting that says so (`max_bytes`, `max_entries` or `min_free_bytes`), *limit* what it comes to.
+    """
+
+    def __init__(self, bound: str, limit: int) -> None:
+        super().__init__(f"{bound} {limit}")
+        self.bound = bound
+        self.limit = limit
+
+
 class Unavailable(FsnotesError):
     """Something this call needs is missing or broken; nothing was done."""
 

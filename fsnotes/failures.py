@@ -83,6 +83,19 @@ def _yaml(error: errors.InvalidYaml) -> str:
     return f"the frontmatter of {echo(error.path)} is broken at line {error.line}; nothing was changed, mend it first"
 
 
+def _no_room(error: errors.NoRoom) -> str:
+    if error.bound == "min_free_bytes":
+        return (
+            f"{error.limit} bytes must stay free on the workspace's disk ({error.bound}), and this would leave less;"
+            " nothing was done, its owner can make room there"
+        )
+    what = "bytes" if error.bound == "max_bytes" else "files and folders"
+    return (
+        f"this workspace may hold {error.limit} {what} with its trash ({error.bound}), and this would be more;"
+        " nothing was done, its owner can empty .trash or raise the limit"
+    )
+
+
 _Row = tuple[str, int, Callable[[Any], str]]
 
 _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
@@ -142,6 +155,12 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
     ),
     errors.InvalidYaml: ("invalid_yaml", 5, _yaml),
     errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),
+    errors.NoRoom: ("limit", 6, _no_room),
+    errors.NotCounted: (
+        "busy",
+        6,
+        lambda _: "how much this workspace holds is still being counted; nothing was done, call again",
+    ),
     errors.Busy: (
         "busy",
         6,

@@ -21,7 +21,7 @@ from fsnotes.notes.messages import BadMessage, decode_reply, encode_command
 from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.scope import Scope
-from fsnotes.runners import check_right, moved_away, never, not_served
+from fsnotes.runners import check_right, moved_away, never, not_served, until_counted
 from fsnotes.workers import JailedWorkspace, Worker, why
 from sandbox import ROOT, errors
 from sandbox.jail.events import Happening
@@ -98,7 +98,10 @@ class JailedRunner:
         with workspace.pending.admitted(change=command.changes):
             worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
             try:
-                return _read(scope, command, self._ask(worker, scope, command, deadline, abandoned))
+                return until_counted(
+                    lambda: _read(scope, command, self._ask(worker, scope, command, deadline, abandoned)),
+                    abandoned=abandoned,
+                )
             except BadMessage as error:
                 _log.error("a worker sent %s", error)
                 worker.accuse("its reply is none that an honest worker sends")

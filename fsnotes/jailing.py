@@ -75,7 +75,8 @@ class Jailing:
         if not inline:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
-        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline)))
+        quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
+        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas)))
 
     def _begin(self, workspace: WorkspaceSettings, root: Root) -> Begun | None:
         """Start the workspace's first worker; None where it would have no walls."""
@@ -121,7 +122,7 @@ class Jailing:
             kind="ro",
             handler=READER,
             index=self._index(workspace),
-            options=WorkerOptions(workspace.policy, self._resolver).to_json(),
+            options=WorkerOptions(workspace.policy, self._resolver, workspace.quota).to_json(),
             import_paths=import_folders(*PACKAGES),
             identity=root.identity,
         )

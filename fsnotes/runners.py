@@ -13,16 +13,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from fsnotes.access import Grant
-from fsnotes.errors import Abandoned, LimitReached, NotAllowed, Unavailable
+from fsnotes.errors import Abandoned, LimitReached, NotAllowed, NotCounted, Unavailable
 from fsnotes.notes.commands import Command, CreateNote, ReplyT, RestoreNote, SweepTemporaries, TrashNote
 from fsnotes.notes.handlers import Workspace, handle
 from fsnotes.notes.scope import Scope
 from sandbox import ROOT, Root
+from sandbox.policy import Quota
 
 MAX_PENDING: Final = 32
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
 and changes that wait for its lock keep nobody from reading."""
 
+MAX_COUNTING: Final = 5_000
+"""Calls in which a change may count what the workspace holds; the next change goes on with it."""
 
 _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
     CreateNote: "write",
@@ -35,6 +38,17 @@ _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
 def never() -> bool:
     """Say that the caller still waits."""
     return False
+
+
+def until_counted(work: Callable[[], ReplyT], *, abandoned: Callable[[], bool]) -> ReplyT:
+    """Do *work*, again and again while it only counts what the workspace holds, a short while each time."""
+    for _ in range(MAX_COUNTING):
+        try:
+            return work()
+        except NotCounted:
+            if abandoned():
+                raise Abandoned from None
+    raise NotCounted
 
 
 def check_right(grant: Grant, command: Command[Any]) -> None:
@@ -90,8 +104,12 @@ class _Served:
 class InlineRunner:
     """Runs the handlers in the caller's thread: no jail."""
 
-    def __init__(self, roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> None:
-        self._served = {name: _Served(Workspace(root), ignore) for name, (root, ignore) in roots.items()}
+    def __init__(
+        self, roots: Mapping[str, tuple[Root, tuple[str, ...]]], *, quotas: Mapping[str, Quota]
+    ) -> None:
+        self._served = {
+            name: _Served(Workspace(root, quotas[name]), ignore) for name, (root, ignore) in roots.items()
+        }
 
     def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
         """Run *command* in this thread. Raises LimitReached when too many wait for the same workspace."""
@@ -101,7 +119,9 @@ class InlineRunner:
         served = self._find(grant.workspace.name)
         with served.pending.admitted(change=command.changes):
             scope = Scope(grant.folders, served.ignore)
-            return handle(served.workspace, scope, command, abandoned=abandoned)
+            return until_counted(
+                lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
+            )
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in this thread."""
@@ -116,7 +136,7 @@ class InlineRunner:
     def close(self) -> None:
         """Close the roots."""
         for served in self._served.values():
-            served.workspace.root.close()
+            served.workspace.close()
 
     def _find(self, name: str) -> _Served:
         served = self._served.get(name)

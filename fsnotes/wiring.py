@@ -173,7 +173,8 @@ def _runner(
 ) -> tuple[Runner, tuple[str, ...]]:
     """Return what runs commands, and what a person should know of it."""
     if settings.jail_mode == "off":
-        return InlineRunner(roots), ()
+        quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
+        return InlineRunner(roots, quotas=quotas), ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
     jailing = Jailing(settings, state, resolver=resolver, make=worker)

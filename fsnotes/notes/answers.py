@@ -265,6 +265,8 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             | errors.InvalidYaml()
         ):
             return _known(scope, words, error.path)
+        case errors.NoRoom() | errors.NotCounted():
+            return command.changes
         case _:
             return True
 

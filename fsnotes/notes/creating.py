@@ -8,21 +8,26 @@ from fsnotes.errors import InvalidArgument, NoteTooLarge
 from fsnotes.notes.commands import Created, CreateNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.places import new_note
+from fsnotes.notes.room import Growth, Room
 from fsnotes.notes.scope import Scope
 from sandbox.root import Root
 
 
-def create(root: Root, scope: Scope, command: CreateNote, *, abandoned: Callable[[], bool]) -> Created:
+def create(
+    root: Root, room: Room, scope: Scope, command: CreateNote, *, abandoned: Callable[[], bool]
+) -> Created:
     """Make a note with the text as it is given, and the folders that are missing; durable when this returns.
 
-    Raises NoteExists, NoteTooLarge, InvalidArgument for names that are not acceptable and for text that is no
-    Unicode, NotAllowed, Busy, Unavailable.
+    Raises NoteExists, NoteTooLarge, NoRoom, InvalidArgument for names that are not acceptable and for text that is
+    no Unicode, NotAllowed, Busy (NotCounted too), Unavailable.
     """
     data = content_of(command, most=root.policy.max_file_bytes)
+    room.prepare()
     with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
-        place = new_note(root, scope, command.path)
-        root.create(place, data)
-    return Created(str(place), etag(data), len(data))
+        vacancy = new_note(root, scope, command.path)
+        with room.taking(vacancy.path, Growth(len(data), vacancy.missing, written=len(data))):
+            root.create(vacancy.path, data)
+    return Created(str(vacancy.path), etag(data), len(data))
 
 
 def content_of(command: CreateNote, *, most: int) -> bytes:

@@ -6,7 +6,6 @@ What comes out is a reply of `commands.py` or an exception of `fsnotes.errors`, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from fsnotes.notes import creating, finding, reading, scanning, trashing
@@ -25,19 +24,30 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
+from fsnotes.notes.room import Room
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.translating import translated
 from sandbox.locking import never
+from sandbox.policy import Quota
 from sandbox.root import Root
 
+_USUAL: Final = Quota()
 _ARGUMENTS: Final[dict[type[Command[Any]], str]] = {ScanNotes: "folder", RestoreNote: "newPath"}
 
 
-@dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder of notes that is open for work. Thread-safe, as its root is."""
+    """A folder of notes that is open for work, and the room in it. Thread-safe, as its root is."""
 
-    root: Root
+    __slots__ = ("room", "root")
+
+    def __init__(self, root: Root, quota: Quota = _USUAL) -> None:
+        self.root: Final = root
+        self.room: Final = Room(root, quota)
+
+    def close(self) -> None:
+        """Close the root too."""
+        self.room.close()
+        self.root.close()
 
 
 def handle(
@@ -50,15 +60,17 @@ def handle(
     """Run *command* in *workspace* and return its reply.
 
     Paths outside *scope*, hidden or ignored ones are NotAllowed before anything is opened. A change takes the
-    workspace's lock; one whose caller has gone by then (*abandoned*) is not begun and raises Abandoned.
+    workspace's lock; one whose caller has gone by then (*abandoned*) is not begun and raises Abandoned. One that
+    raises NotCounted was not begun, and is to be run again: it counts on, and is made once that is done.
     """
     argument = _ARGUMENTS.get(type(command), "path")
     with translated(argument=argument, what="folder" if isinstance(command, ScanNotes) else "note"):
         # SAFETY: each command's class names its reply, and `_run` answers each with the function for it.
-        return cast(ReplyT, _run(workspace.root, scope, command, abandoned))
+        return cast(ReplyT, _run(workspace, scope, command, abandoned))
 
 
-def _run(root: Root, scope: Scope, command: Command[Any], abandoned: Callable[[], bool]) -> Reply:
+def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: Callable[[], bool]) -> Reply:
+    root, room = workspace.root, workspace.room
     match command:
         case ReadNote():
             return reading.read(root, scope, command)
@@ -69,15 +81,15 @@ def _run(root: Root, scope: Scope, command: Command[Any], abandoned: Callable[[]
         case FindNotes():
             return finding.find(root, scope, command)
         case CreateNote():
-            return creating.create(root, scope, command, abandoned=abandoned)
+            return creating.create(root, room, scope, command, abandoned=abandoned)
         case TrashNote():
-            return trashing.trash(root, scope, command, abandoned=abandoned)
+            return trashing.trash(root, room, scope, command, abandoned=abandoned)
         case FindReceipt():
             return trashing.find_receipt(root, scope, command)
         case ListTrash():
             return trashing.list_trash(root, scope, command)
         case RestoreNote():
-            return trashing.restore(root, scope, command, abandoned=abandoned)
+            return trashing.restore(root, room, scope, command, abandoned=abandoned)
         case SweepTemporaries():
             return trashing.sweep(root, command, abandoned=abandoned)
         case _:

@@ -6,10 +6,10 @@ Apart from the handlers, which the process that starts workers never loads for t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from sandbox.policy import HardLinks, Links, Mounts, Policy
+from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
 from sandbox.resolve import ResolverChoice
 
 READER: Final = "fsnotes.notes.worker:build"
@@ -31,10 +31,11 @@ class WorkerOptions:
 
     policy: Policy
     resolver: ResolverChoice = "auto"
+    quota: Quota = field(default_factory=Quota)
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a jail's spec takes them."""
-        policy = self.policy
+        policy, quota = self.policy, self.quota
         return {
             "resolver": self.resolver,
             "policy": {
@@ -44,12 +45,17 @@ class WorkerOptions:
                 "max_file_bytes": policy.max_file_bytes,
                 "max_entries": policy.max_entries,
             },
+            "quota": {
+                "max_bytes": quota.max_bytes,
+                "max_entries": quota.max_entries,
+                "min_free_bytes": quota.min_free_bytes,
+            },
         }
 
     @classmethod
     def from_json(cls, options: Mapping[str, Any]) -> Self:
         """Return the options that `to_json` wrote; others beside them are somebody else's."""
-        policy = options["policy"]
+        policy, quota = options["policy"], options["quota"]
         return cls(
             Policy(
                 links=Links(policy["links"]),
@@ -59,4 +65,9 @@ class WorkerOptions:
                 max_entries=policy["max_entries"],
             ),
             options["resolver"],
+            Quota(
+                max_bytes=quota["max_bytes"],
+                max_entries=quota["max_entries"],
+                min_free_bytes=quota["min_free_bytes"],
+            ),
         )

@@ -5,6 +5,8 @@ Everything that can be refused by the words alone is refused before anything is 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused
 from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
 from fsnotes.notes.scope import Scope
@@ -12,6 +14,14 @@ from sandbox.errors import Missing, NotAFolder
 from sandbox.names import ROOT, RelPath, check_new_name
 from sandbox.root import Kind, Root
 from sandbox.spelling import find
+
+
+@dataclass(frozen=True, slots=True)
+class Vacancy:
+    """A path where nothing stands, and how many entries a file there needs: itself and its missing folders."""
+
+    path: RelPath
+    missing: int
 
 
 def check_admitted(scope: Scope, path: RelPath) -> None:
@@ -68,8 +78,8 @@ def existing_folder(root: Root, scope: Scope, text: str) -> RelPath:
             raise NoteNotFound("folder", text)
 
 
-def new_note(root: Root, scope: Scope, text: str) -> RelPath:
-    """Return the path for a new note with the id *text*, `.md` added where it has no note's suffix.
+def new_note(root: Root, scope: Scope, text: str) -> Vacancy:
+    """Return the place for a new note with the id *text*, `.md` added where it has no note's suffix.
 
     Folders that exist keep the spelling they have; all other components must be acceptable new names. Raises
     NoteExists when the name is taken, in whatever Unicode spelling.
@@ -82,17 +92,17 @@ def new_note(root: Root, scope: Scope, text: str) -> RelPath:
     for name in missing:
         check_new_name(name)
     check_admitted(scope, place)
-    return place
+    return Vacancy(place, len(missing))
 
 
-def former_place(root: Root, scope: Scope, path: RelPath) -> RelPath:
-    """Return the path to put a note back to that was at *path*, through folders as they are spelled today.
+def former_place(root: Root, scope: Scope, path: RelPath) -> Vacancy:
+    """Return the place to put a note back to that was at *path*, through folders as they are spelled today.
 
     Its name was good enough for whoever gave it, so new-name rules do not apply. Raises NoteExists.
     """
-    place, _ = _vacant(root, path)
+    place, missing = _vacant(root, path)
     check_admitted(scope, place)
-    return place
+    return Vacancy(place, len(missing))
 
 
 def _vacant(root: Root, asked: RelPath) -> tuple[RelPath, tuple[str, ...]]:

@@ -37,7 +37,9 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.Busy,
     errors.InvalidArgument,
     errors.InvalidYaml,
+    errors.NoRoom,
     errors.NotAllowed,
+    errors.NotCounted,
     errors.NotText,
     errors.NoteChanged,
     errors.NoteExists,
@@ -63,6 +65,9 @@ ARGUMENTS: Final = frozenset(
     }
 )
 """The arguments that a refusal can be about."""
+
+BOUNDS: Final = frozenset({"max_bytes", "max_entries", "min_free_bytes"})
+"""The settings that a workspace may have no room for a change by."""
 
 FOUND: Final = frozenset({"note", "folder", "heading", "trash entry"})
 """What may not have been found."""
@@ -186,6 +191,7 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 _BY_FIELD: Final[dict[str, _Crossing]] = {
     "argument": (_as_it_is, one_of(ARGUMENTS)),
+    "bound": (_as_it_is, one_of(BOUNDS)),
     "etag": (_as_it_is, _or_none(matching(is_etag, "an etag"))),
     "what": (_as_it_is, one_of(FOUND)),
     "why": (_write_sentence, matching(_is_ours, "a sentence of ours")),

@@ -27,6 +27,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted, former_place, new_note
+from fsnotes.notes.room import Growth, Room
 from fsnotes.notes.scope import Scope
 from sandbox.errors import (
     Ambiguous,
@@ -47,11 +48,14 @@ MAX_PAGE: Final = 300
 """Most entries of the trash that one call looks at."""
 
 
-def trash(root: Root, scope: Scope, command: TrashNote, *, abandoned: Callable[[], bool]) -> Trashed:
+def trash(
+    root: Root, room: Room, scope: Scope, command: TrashNote, *, abandoned: Callable[[], bool]
+) -> Trashed:
     """Move a note to its entry if its bytes are still the expected ones; see `TrashNote`.
 
     The path is taken as it is spelled. Raises NoteChanged when the note changed, moved, vanished or became
-    something else: then it is where it was. Raises Busy, Unavailable.
+    something else: then it is where it was. Raises Busy, Unavailable. It needs no room: an owner at the limit must
+    be able to delete.
     """
     path = _note(scope, command.path)
     _check_entry(command.entry)
@@ -64,7 +68,13 @@ def trash(root: Root, scope: Scope, command: TrashNote, *, abandoned: Callable[[
                 root.trash(path, entry=command.entry, expect=lambda data: etag(data) == command.etag)
             except PathError as error:
                 raise _why(error, root.policy, command.path) from error
+            room.note(Growth(entries=_entry_folders(path)))
     return Trashed(command.path, command.entry)
+
+
+def _entry_folders(path: RelPath) -> int:
+    """Return how many folders hold the note that was at *path* in the trash: its entry's, and its own."""
+    return len(path.parts)
 
 
 def _why(error: PathError, policy: Policy, path: str) -> FsnotesError:
@@ -183,13 +193,18 @@ def _time(name: str) -> str | None:
     return f"{time.isoformat()}Z"
 
 
-def restore(root: Root, scope: Scope, command: RestoreNote, *, abandoned: Callable[[], bool]) -> Restored:
+def restore(
+    root: Root, room: Room, scope: Scope, command: RestoreNote, *, abandoned: Callable[[], bool]
+) -> Restored:
     """Put a note back where it was or at a new path, making folders that are missing. Never over anything.
 
     Raises NoteNotFound when the entry holds no note of the scope, NoteExists, Busy, Unavailable, and what
-    making a note raises for a new path.
+    making a note raises for a new path. It adds no bytes, and fewer folders than go with the entry unless the new
+    path needs more: then there must be room for them.
     """
     _check_entry(command.entry)
+    if command.new_path is not None:
+        room.prepare()
     with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
         held = root.trashed(command.entry)
         if held is None or not _Visible(root, scope).shows(held.path):
@@ -198,11 +213,13 @@ def restore(root: Root, scope: Scope, command: RestoreNote, *, abandoned: Callab
         if data is None:
             raise NoteNotFound("trash entry", command.entry)
         if command.new_path is None:
-            place = former_place(root, scope, held.path)
+            vacancy = former_place(root, scope, held.path)
         else:
-            place = new_note(root, scope, command.new_path)
+            vacancy = new_note(root, scope, command.new_path)
+        more = vacancy.missing - 1 - _entry_folders(held.path)
         try:
-            restored = root.restore(command.entry, place)
+            with room.taking(vacancy.path, Growth(entries=max(0, more))):
+                restored = root.restore(command.entry, vacancy.path)
         except Missing:
             raise NoteNotFound("trash entry", command.entry) from None
     return Restored(str(restored), etag(data))

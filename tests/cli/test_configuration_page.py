@@ -20,6 +20,8 @@ from tests.cli.shell import ROOT, Done, Shell
 
 PAGE = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
 EXAMPLE = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+WHOLE = re.sub(r"^# (?=\w+ = )", "", EXAMPLE, flags=re.MULTILINE)
+"""The example with the settings too that no number says the default of: they stand behind a `#`."""
 
 
 def options(made: argparse.ArgumentParser) -> set[str]:
@@ -51,7 +53,8 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
     fields = {field.name for field in dataclasses.fields(Settings)}
-    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 17
+    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 18
+    assert settings(WHOLE) != settings(EXAMPLE)
 
 
 def _leaves(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -65,13 +68,13 @@ def _leaves(document: dict[str, Any]) -> list[tuple[str, str]]:
 def test_the_example_has_every_setting_that_the_code_takes() -> None:
     code = (ROOT / "fsnotes/config.py").read_text(encoding="utf-8")
     taken = re.findall(r"""(?:\.(?:take|need|strings)\(|_choice\(table,)\s*"(\w+)\"""", code)
-    assert {key for _, key in _leaves(tomllib.loads(EXAMPLE))} == set(taken)
+    assert {key for _, key in _leaves(tomllib.loads(WHOLE))} == set(taken)
 
 
-@pytest.mark.parametrize("place", _leaves(tomllib.loads(EXAMPLE)), ids=".".join)
+@pytest.mark.parametrize("place", _leaves(tomllib.loads(WHOLE)), ids=".".join)
 def test_every_setting_of_the_example_is_checked(shell: Shell, place: tuple[str, str]) -> None:
     """A value that cannot be meant is refused by the name of its key."""
-    document = tomllib.loads(EXAMPLE)
+    document = tomllib.loads(WHOLE)
     table = document[place[0]]
     (table[0] if isinstance(table, list) else table)[place[1]] = [1]
     lines = []

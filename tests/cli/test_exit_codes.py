@@ -90,6 +90,10 @@ def test_5_conflict(shell: Shell) -> None:
 def test_6_limit(shell: Shell) -> None:
     shell.write("a.md", "x" * 1_048_577)
     assert refused(shell.there("read", "a"), 6, "too_large")
+    shell.configure(f"[[workspace]]\nname = 'n'\npath = '{shell.vault}'\nmax_bytes = 1_048_578\n")
+    assert shell.there("create", "b", stdin=b"x").code == 0
+    assert refused(shell.there("create", "c", stdin=b"x"), 6, "limit")
+    assert sorted(shell.files()) == ["a.md", "b.md"]
 
 
 def test_7_not_confirmed(shell: Shell) -> None:

@@ -24,10 +24,11 @@ from fsnotes.notes.handlers import Workspace, handle
 from fsnotes.notes.messages import encode_command
 from fsnotes.notes.opening import RUN, WorkerOptions
 from fsnotes.notes.scope import Scope
+from fsnotes.runners import until_counted
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.names import RelPath
-from sandbox.policy import Policy
+from sandbox.policy import Policy, Quota
 from tests.disk import Tree
 from tests.require import has_openat2, require
 from tests.workers import Home, folders, require_jail
@@ -57,6 +58,7 @@ class Vault:
         self.disk = disk
         self.workspace = Workspace(disk.open_root("root", Policy()))
         self._home = home
+        self._quota = Quota()
 
     def build(self, *lines: str) -> None:
         """Make what the lines say inside the workspace; `disk.build` makes things outside."""
@@ -67,16 +69,21 @@ class Vault:
         self.disk.build(f"root/{path}: ")
         self.disk.write(f"root/{path}", data)
 
-    def reopen(self, policy: Policy) -> None:
-        """Open the workspace again under another policy."""
-        self.workspace.root.close()
-        self.workspace = Workspace(self.disk.open_root("root", policy))
+    def reopen(self, policy: Policy = Policy(), *, quota: Quota = Quota()) -> None:  # noqa: B008 - frozen
+        """Open the workspace again under another policy or quota."""
+        self.workspace.close()
+        self.workspace = Workspace(self.disk.open_root("root", policy), quota)
+        self._quota = quota
 
     def run(
         self, command: Command[ReplyT], *, folders: tuple[str, ...] = ("",), ignore: tuple[str, ...] = ()
     ) -> ReplyT:
         """Run *command* within a grant of *folders*."""
         scope = Scope(tuple(RelPath.parse_folder(folder) for folder in folders), ignore)
+        return until_counted(lambda: self.once(scope, command), abandoned=lambda: False)
+
+    def once(self, scope: Scope, command: Command[ReplyT]) -> ReplyT:
+        """Run *command* in one call."""
         if self._home is None:
             return handle(self.workspace, scope, command)
         return jailed._read(scope, command, self._ask(self._home, encode_command(scope, command)))
@@ -86,7 +93,7 @@ class Vault:
             workspace=self.disk.path("root"),
             kind="rw",
             handler="tests.notes.patient:build",
-            options=WorkerOptions(self.workspace.root.policy).to_json(),
+            options=WorkerOptions(self.workspace.root.policy, quota=self._quota).to_json(),
             import_paths=(*folders(), str(SOURCES)),
             identity=home.identity,
         )
@@ -123,7 +130,7 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Vault]:
         case _:
             made = Vault(Tree(tmp_path, "walk"))
     yield made
-    made.workspace.root.close()
+    made.workspace.close()
 
 
 @pytest.fixture
@@ -132,4 +139,4 @@ def openat2_vault(tmp_path: Path) -> Iterator[Vault]:
     require("openat2", available=has_openat2())
     made = Vault(Tree(tmp_path, "openat2"))
     yield made
-    made.workspace.root.close()
+    made.workspace.close()

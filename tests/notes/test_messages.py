@@ -165,6 +165,7 @@ def any_refusal(kind: type[FsnotesError]) -> st.SearchStrategy[FsnotesError]:
     hints = get_type_hints(kind.__init__)
     known = {
         "argument": st.sampled_from(sorted(refusals.ARGUMENTS)),
+        "bound": st.sampled_from(sorted(refusals.BOUNDS)),
         "what": st.sampled_from(sorted(refusals.FOUND)),
         "why": st.sampled_from(sorted(SENTENCES)).map(lambda sentence: sentence.replace("#", "17")),
         "etag": st.none() | st.just(ETAG),
@@ -502,6 +503,8 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (CreateNote("a/n", "x"), errors.NoteExists("a/.hidden.md")),
         (TrashNote("a/n.md", ETAG, ENTRY), errors.NoteChanged("z.md")),
         (RestoreNote(ENTRY), errors.NoteExists("z/n.md")),
+        (ReadNote("a/n"), errors.NotCounted()),
+        (FindReceipt("a/n.md", ETAG, ENTRY), errors.NoRoom("max_bytes", 3)),
     ],
 )
 def test_a_refusal_about_something_else_is_refused(command: Command[Any], error: FsnotesError) -> None:
@@ -522,6 +525,8 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (ListTrash(), errors.NoteTooLarge(".trash", limit=3)),
         (ScanNotes(), errors.NoteTooLarge("", limit=3)),
         (SweepTemporaries(1.0), errors.Busy()),
+        (CreateNote("a/n", "x"), errors.NotCounted()),
+        (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
     ],
 )
 def test_an_honest_refusal_is_accepted(command: Command[Any], error: FsnotesError) -> None:

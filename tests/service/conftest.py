@@ -24,7 +24,7 @@ from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
 from fsnotes.workers import WorkerMaker
 from sandbox.names import OWN_PREFIX, RelPath
-from sandbox.policy import Policy
+from sandbox.policy import Policy, Quota
 from tests.disk import Interruption, Tree
 from tests.require import has_openat2, require
 from tests.workers import Home, jail_level, require_jail
@@ -52,6 +52,7 @@ class Household:
     clock: Clock = field(default_factory=Clock)
     rules: list[Rule] = field(default_factory=list)
     policy: Policy = field(default_factory=Policy)
+    quota: Quota = field(default_factory=Quota)
     ignore: tuple[str, ...] = ()
     served: bool = True
     """Whether the vault is configured as the workspace `Notes`."""
@@ -107,7 +108,9 @@ class Household:
         """
         is_jailed = self.is_jailed and not isinstance(observe, Interruption)
         canonical = os.path.realpath(self.vault)
-        workspace = WorkspaceSettings("Notes", canonical, str(self.vault), self.policy, self.ignore)
+        workspace = WorkspaceSettings(
+            "Notes", canonical, str(self.vault), self.policy, self.ignore, self.quota
+        )
         made = wiring.build(
             Settings(
                 state_dir=str(self.top / state),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,14 @@ from typing import cast
 import pytest
 
 from fsnotes.access import Right
-from fsnotes.errors import FsnotesError, NotAllowed, NoteChanged, NoteNotFound, Unavailable
+from fsnotes.errors import FsnotesError, NoRoom, NotAllowed, NoteChanged, NoteNotFound, Unavailable
 from fsnotes.outcomes import Deletion
 from fsnotes.wiring import ResolverChoice
-from sandbox.policy import Mounts, Policy
+from sandbox.jail.report import Level
+from sandbox.policy import Mounts, Policy, Quota
 from tests.mounts import mount
 from tests.service.conftest import ALICE, Household, accept, answer, ask
+from tests.workers import jail_level
 
 TEXT = "# Mounted\nfrom elsewhere\n"
 
@@ -122,6 +126,7 @@ def full_disk(household: Household) -> None:
     """On a full disk the old bytes stand, nothing of ours is left, and what needs no room still works."""
     mount("-t", "tmpfs", "-o", "size=256k", "none", str(household.vault))
     household.write("mine.md", "# Mine\n")
+    household.quota = Quota(min_free_bytes=0)
     service, uri = household.service(), household.uri
     before = household.tree()
     with pytest.raises(Unavailable):
@@ -132,6 +137,46 @@ def full_disk(household: Household) -> None:
     assert isinstance(deletion, Deletion)
     service.restore(ALICE, uri, str(deletion.trash_id))
     assert household.files() == {"mine.md": b"# Mine\n"}
+
+
+def small_disk(household: Household) -> None:
+    """Usually a twentieth of a small disk stays free and the rest can be used, with workers and without."""
+    mount("-t", "tmpfs", "-o", "size=4m", "none", str(household.vault))
+    floor, text, uri = 4 * 1_048_576 // 20, "x" * 100_000, household.uri
+    service = household.service()
+    for number in range(38):
+        service.create(ALICE, uri, f"{number}", text)
+    for household.is_jailed in (False, jail_level()[0].rank >= Level.CONTAINED.rank):
+        service, before = household.service(), household.tree()
+        with pytest.raises(NoRoom) as refused:
+            service.create(ALICE, uri, "new/one", text)
+        assert (refused.value.bound, refused.value.limit) == ("min_free_bytes", floor)
+        assert household.tree() == before
+        status = os.statvfs(household.vault)
+        assert floor <= status.f_bavail * status.f_frsize < floor + 110_000
+        asked = ask(service, ALICE, uri, "1.md")
+        assert isinstance(answer(service, ALICE, uri, "1.md", asked, accept("1.md")), Deletion)
+        shutil.rmtree(household.vault / ".trash")
+        assert service.create(ALICE, uri, "1", text).reply.path == "1.md"
+
+
+def quota_beside_a_mount(household: Household) -> None:
+    """What lies on another file system takes no room in this one, and has a floor of its own."""
+    (household.vault / "mnt").mkdir()
+    mount("-t", "tmpfs", "-o", "size=1m", "none", str(household.vault / "mnt"))
+    household.write("mnt/large.md", "x" * 500_000)
+    household.policy = Policy(mounts=Mounts.ALLOW)
+    household.quota = Quota(max_bytes=100, max_entries=3)
+    service, uri = household.service(), household.uri
+    assert service.create(ALICE, uri, "a", "x" * 50).reply.path == "a.md"
+    household.quota = Quota(min_free_bytes=600_000)
+    service = household.service()
+    with pytest.raises(NoRoom):
+        service.create(ALICE, uri, "mnt/b", "x")
+    with pytest.raises(NoRoom):
+        service.create(ALICE, uri, "mnt/new/b", "x")
+    assert service.create(ALICE, uri, "b", "x").reply.path == "b.md"
+    assert sorted(place.name for place in (household.vault / "mnt").iterdir()) == ["large.md"]
 
 
 def read_only_file_system(household: Household) -> None:
@@ -158,6 +203,8 @@ CASES: tuple[Callable[[Household], None], ...] = (
     trash_that_is_a_mount,
     allowed_mount,
     full_disk,
+    small_disk,
+    quota_beside_a_mount,
     read_only_file_system,
 )
 

@@ -10,7 +10,7 @@ from fsnotes.access import Principal, Right, Rule
 from fsnotes.config import Choices, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
 from sandbox.names import ROOT, RelPath
-from sandbox.policy import HardLinks, Links, Mounts, Policy
+from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
 
 ME = Principal("local:me")
 
@@ -56,6 +56,9 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
         mounts = "allow"
         ignore = ["Archive/**"]
         max_note_bytes = 2000
+        max_bytes = 1_000_000
+        max_entries = 5000
+        min_free_bytes = 0
         [[grant]]
         principal = "local:me"
         workspace = "notes"
@@ -72,6 +75,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
                 str(tmp_path / "vault"),
                 Policy(Links.REFUSE, HardLinks.ALLOW, Mounts.ALLOW, max_file_bytes=2000),
                 ("Archive/**",),
+                Quota(max_bytes=1_000_000, max_entries=5000, min_free_bytes=0),
             ),
         ),
         rules=(Rule("local:me", "notes", RelPath.parse("Shared"), frozenset({Right.READ, Right.DELETE})),),
@@ -105,6 +109,13 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
         ("workspace = 'x'\n", "workspace"),
         (WORKSPACE + "symlinks = 'follow'\n", "symlinks"),
         (WORKSPACE + "color = 'red'\n", "color"),
+        (WORKSPACE + "max_bytes = 0\n", "max_bytes"),
+        (WORKSPACE + "max_bytes = '1 GB'\n", "max_bytes"),
+        (WORKSPACE + "max_bytes = 1.5\n", "max_bytes"),
+        (WORKSPACE + "max_entries = 0\n", "max_entries"),
+        (WORKSPACE + "max_entries = 10000001\n", "max_entries"),
+        (WORKSPACE + "max_entries = true\n", "max_entries"),
+        (WORKSPACE + "min_free_bytes = -1\n", "min_free_bytes"),
         (WORKSPACE + "ignore = [1]\n", "ignore"),
         (WORKSPACE + WORKSPACE, "twice"),
         ("[[workspace]]\nname = 'n'\npath = 'missing'\n", "missing"),

@@ -25,6 +25,7 @@ from fsnotes.errors import (
     JailRequired,
     LimitReached,
     NotAllowed,
+    NotCounted,
     NoteNotFound,
     NoteTooLarge,
     OutcomeUnknown,
@@ -537,6 +538,42 @@ def test_a_change_that_was_given_up_is_abandoned_or_busy(by: str, gone: bool) ->
     bench = answering(answer)
     with pytest.raises(Abandoned if gone else Busy):
         bench.run(CREATE, abandoned=lambda: next(calls, gone))
+
+
+def test_a_change_that_only_counted_is_sent_again_until_it_is_made_or_its_caller_goes() -> None:
+    answers = iter([NotCounted(), NotCounted(), PathRefused(), NotCounted(), NotCounted(), NotCounted()])
+    bench = answering(lambda _: {"refused": encode_error(next(answers))})
+    with pytest.raises(PathRefused):
+        bench.run(CREATE)
+    assert len({str(asked.args) for asked in bench.made[1].asked}) == 1
+    assert len(bench.made[1].asked) == 3
+    gone = iter([False, False, True])
+    with pytest.raises(Abandoned):
+        bench.run(CREATE, abandoned=lambda: next(gone, True))
+    assert len(bench.made[1].asked) == 5
+
+
+def test_a_worker_that_counts_for_ever_is_busy_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(1000.0)
+    monkeypatch.setattr(time, "monotonic", clock)
+
+    def answer(asked: Asked) -> dict[str, Any]:
+        if not asked.seconds > 0:
+            raise found.JailBusy("the worker was not free in time")
+        clock.now += 0.5
+        return {"refused": encode_error(NotCounted())}
+
+    bench = answering(answer)
+    with pytest.raises(Busy):
+        bench.run(CREATE)
+    assert len(bench.made[1].asked) == 2 * bench.deadline + 1
+
+
+def test_a_worker_that_says_it_counts_for_who_only_looks_is_no_honest_one() -> None:
+    bench = answering(lambda _: {"refused": encode_error(NotCounted())})
+    with pytest.raises(Unavailable):
+        bench.run(READ)
+    assert len(bench.made[0].accused) == 1
 
 
 def test_a_caller_that_has_gone_asks_for_nothing() -> None:
