@@ -147,10 +147,6 @@ class Ledger:
             row = read.row("SELECT outcome, answered, owner FROM spent WHERE entry = ?", entry)
         return Standing.FREE if row is None else _standing(*row)
 
-    def is_spent(self, entry: str, *, ledger: str, expires_at: float, now: float) -> bool:
-        """Say whether *entry* was deleted, declined or restored. Raises InvalidState as `standing` does."""
-        return self.standing(entry, ledger=ledger, expires_at=expires_at, now=now) is not Standing.FREE
-
     def declined(self, call: bytes, *, now: float) -> bool:
         """Say whether a person has declined the same call recently enough to be left in peace."""
         _check_times(now)
@@ -239,12 +235,6 @@ class Ledger:
                     entry,
                 )
         self._observe(LedgerStep.SPENT)
-
-    def prune(self, *, now: float) -> None:
-        """Drop some of what has expired. Every write does so by itself."""
-        _check_times(now)
-        with self._opened().writing() as write:
-            _prune(write, now)
 
     # -- parts -------------------------------------------------------------------------------------
 
