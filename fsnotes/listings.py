@@ -28,6 +28,7 @@ from fsnotes.notes.scanning import position_after
 from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
 from fsnotes.pages import Page, Query, foreign_cursor, path_key
 from fsnotes.runners import Runner
+from sandbox.names import is_entry_name
 
 MAX_SCANS: Final = 500
 """Bounded calls chained for one answer: a million entries. A workspace with more needs a folder or an index."""
@@ -307,13 +308,12 @@ def list_trash(
     return listed(after)
 
 
-_ENTRY: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{32}")
 _HASH_LENGTH: Final = 32
 
 
 def is_in_trash(runner: Runner, grant: Grant, trash_id: str, *, abandoned: Callable[[], bool]) -> bool:
     """Say whether a listing of the trash has this entry."""
-    if not _ENTRY.fullmatch(trash_id):
+    if not is_entry_name(trash_id):
         return False
     # The newest come first, so this begins right above the second that the entry's name tells.
     after: str | None = trash_id[:-_HASH_LENGTH] + "f" * _HASH_LENGTH

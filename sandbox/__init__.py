@@ -6,7 +6,7 @@ objects are acceptable there. The package has never heard of a note.
 
 from __future__ import annotations
 
-from sandbox.names import ROOT, RelPath
+from sandbox.names import ROOT, RelPath, is_entry_name
 from sandbox.objects import (
     Content,
     Entry,
@@ -17,10 +17,9 @@ from sandbox.objects import (
     SweepReport,
     TrashedFile,
 )
-from sandbox.policy import HardLinks, Links, Mounts, Policy
+from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
 from sandbox.root import Features, Root
 from sandbox.steps import Observer, Step, ignore
-from sandbox.trash import is_entry_name
 from sandbox.uris import FileUri
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
     "Mounts",
     "Observer",
     "Policy",
+    "Quota",
     "RelPath",
     "Replaced",
     "Root",

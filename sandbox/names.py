@@ -1,9 +1,9 @@
 """Decide which texts are relative paths, which new names are acceptable, and how a hostile name is shown.
 
 Existing names are taken as they are: any component that is one valid UTF-8 name. New names are judged much
-more strictly, so that what fsnotes makes can be synced, shared and told apart by a person. Whether
-something exists, and what the kernel makes of a path, is left to `sandbox.root`: nothing here touches a
-file.
+more strictly, so that what fsnotes makes can be synced, shared and told apart by a person. Entries of the trash
+have names of one form. Whether something exists, and what the kernel makes of a path, is left to `sandbox.root`:
+nothing here touches a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ OWN_PREFIX = ".~fsn-"
 TRASH_FOLDER = ".trash"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ENTRY = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{32}")
 _DOT_SEGMENTS = frozenset({".", ".."})
+
+
+def is_entry_name(name: str) -> bool:
+    """Say whether *name* is one that a trash entry of ours has: a UTC time and 128 bits in hex."""
+    return _ENTRY.fullmatch(name) is not None
 
 
 def component_fault(name: str) -> InvalidPath | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -25,7 +24,7 @@ from sandbox.errors import (
     TrashUnusable,
 )
 from sandbox.folders import OWN_FOLDER, USER_FOLDER, FolderForChange, remove_empty
-from sandbox.names import MAX_DEPTH, TRASH_FOLDER, RelPath, component_fault
+from sandbox.names import MAX_DEPTH, TRASH_FOLDER, RelPath, component_fault, is_entry_name
 from sandbox.objects import FileIdentity, Kind, TrashedFile
 from sandbox.reading import bounded_entries, read_judged
 from sandbox.renaming import lstat, move_file, move_to_private
@@ -34,18 +33,10 @@ from sandbox.resolve import READ_FOLDER, Resolver
 from sandbox.steps import Step
 from sandbox.writing import folder_of, look_last, put_back
 
-ENTRY_NAME: Final = r"\d{8}T\d{6}Z-[0-9a-f]{32}"
 MAX_ENTRY_FOLDERS: Final = 256
 """Folders of one entry that are looked into: one with more is not ours."""
 
-_ENTRY_NAME: Final = re.compile(ENTRY_NAME, re.ASCII)
-
 _TRASH: Final = TRASH_FOLDER.encode()
-
-
-def is_entry_name(name: str) -> bool:
-    """Say whether *name* is one that a trash entry of ours has: a UTC time and 128 bits in hex."""
-    return _ENTRY_NAME.fullmatch(name) is not None
 
 
 def trash(tree: Beneath, path: RelPath, *, entry: str, expect: Callable[[bytes], bool]) -> None:

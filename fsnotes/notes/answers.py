@@ -43,8 +43,7 @@ from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
 from sandbox.errors import InvalidPath
-from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_hidden
-from sandbox.trash import is_entry_name
+from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_entry_name, is_hidden
 
 # A note's id that can be seen to be one without being taken apart: ASCII, short, not too deep, not hidden.
 _PLAIN: Final = re.compile(

@@ -44,8 +44,7 @@ from fsnotes.notes.shapes import (
     text_of,
 )
 from sandbox.errors import SandboxError
-from sandbox.names import MAX_PATH_BYTES, RelPath
-from sandbox.trash import is_entry_name
+from sandbox.names import MAX_PATH_BYTES, RelPath, is_entry_name
 
 __all__ = ["BadMessage", "decode_command", "decode_reply", "encode_command", "encode_reply"]
 

@@ -38,11 +38,10 @@ from sandbox.errors import (
     PathError,
     SandboxError,
 )
-from sandbox.names import RelPath
+from sandbox.names import RelPath, is_entry_name
 from sandbox.policy import Links, Mounts, Policy
 from sandbox.root import Root
 from sandbox.spelling import find
-from sandbox.trash import is_entry_name
 
 MAX_PAGE: Final = 300
 """Most entries of the trash that one call looks at."""

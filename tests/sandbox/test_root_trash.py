@@ -24,11 +24,10 @@ from sandbox.errors import (
     TrashUnusable,
     UnacceptableName,
 )
-from sandbox.names import ROOT, RelPath
+from sandbox.names import ROOT, RelPath, is_entry_name
 from sandbox.policy import Policy
 from sandbox.root import Root
 from sandbox.steps import Step
-from sandbox.trash import is_entry_name
 from tests.disk import Interruption, Tree
 
 P = RelPath.parse
