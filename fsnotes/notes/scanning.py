@@ -194,12 +194,12 @@ class _Walk:
         first = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
         for item in itertools.islice(items, first, None):
             finding, into = self._examine(folder, item, chain)
-            rest: Position = ()
-            if start and item[0] == start[0]:
-                # Told of by an earlier call, and perhaps partly walked.
-                rest = start[1:]
-            else:
-                yield (*folder.parts, item[0]), finding
+            # A placeholder comes behind all that is in a folder of the name it stands for.
+            place = (item[0], _BEHIND) if item[1] == _PLACEHOLDER else (item[0],)
+            rest = start[1:] if start[:1] == place[:1] else ()
+            if start[:1] != place[:1] or start < place:
+                yield (*folder.parts, *place), finding
+            # Else it was told of by an earlier call, and perhaps partly walked.
             if into is not None:
                 yield from self._beneath(into, rest, _longer(chain, item[2]))
         if uncounted and start[:1] != (_BEHIND,):
@@ -217,7 +217,7 @@ class _Walk:
             if name[0] == ".":
                 # It is placed where the note would be that it stands for.
                 original = placeholder_of(name)
-                if original is not None:
+                if original is not None and entry.kind is Kind.FILE:
                     items.append((original, _PLACEHOLDER, entry))
             elif entry.kind is not Kind.FILE or is_note(name):
                 items.append((name, _ENTRY, entry))

@@ -133,6 +133,26 @@ def test_a_walk_in_stretches_survives_deletions_and_tells_everything_else_once(
         assert set(whole) - gone <= set(seen) <= set(whole)
 
 
+@pytest.mark.parametrize("budget", [1, 2, 3, 4])
+@pytest.mark.parametrize("placeholder", [".b.md.icloud: x", ".b.md.icloud/n.md: x"])
+def test_a_placeholder_beside_a_folder_of_its_name_is_told_once_and_so_is_what_is_in_the_folder(
+    vault: Vault, placeholder: str, budget: int
+) -> None:
+    vault.build("b.md/a.md: x", "b.md/z.md: x", placeholder, "c.md: x")
+    notes: list[str] = []
+    skipped: list[str | None] = []
+    after: str | None = None
+    while True:
+        part = vault.run(ScanNotes("", recursive=True, after=after, budget=budget))
+        notes += _paths(part)
+        skipped += [item.path for item in part.skipped]
+        after = part.resume
+        if after is None:
+            break
+    is_file = not placeholder.startswith(".b.md.icloud/")  # a folder of that name is hidden and nothing else
+    assert (notes, skipped) == (["b.md/a.md", "b.md/z.md", "c.md"], ["b.md"] if is_file else [])
+
+
 def test_a_walk_goes_on_behind_a_folder_that_vanished(vault: Vault) -> None:
     vault.build("a/b.md: x", "a/c.md: x", "d.md: x")
     first = vault.run(ScanNotes("", recursive=True, budget=2))
