@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from sandbox.beneath import UNSUPPORTED, Beneath, Descriptor
 from sandbox.locking import Lock, LockKind
@@ -22,7 +22,7 @@ _LETTERS: Final = "-k\u00e9"
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What was found. None where it could not be tried, because nothing can be written here."""
+    """What was found. None where it was not tried, or could not be, because nothing can be written here."""
 
     rename_flags: bool | None
     """Whether a replace is verified by exchanging, and a move cannot overwrite, in one step."""
@@ -57,13 +57,13 @@ class Features:
         return tuple(found)
 
 
-def probe(tree: Beneath, lock: Lock) -> Features:
-    """Try everything once and remove what was made for it."""
+def probe(tree: Beneath, lock: Lock, *, names: Literal["skip", "try"] = "try") -> Features:
+    """Try everything once and remove what was made for it. With *names* `skip`, nothing is made."""
     resolver = tree.plain
     sees = resolver.sees_bind_mounts if isinstance(resolver, WalkResolver) else True
     with Descriptor(resolver.open(tree.fd, (), READ_FOLDER)) as root:
-        names = _try_names(root)
-        flags, normalises, folds = (None, None, None) if names is None else names
+        tried = _try_names(root) if names == "try" else None
+        flags, normalises, folds = (None, None, None) if tried is None else tried
         return Features(
             rename_flags=flags,
             folder_sync=_can_sync(root),

@@ -182,21 +182,25 @@ def choose_resolver(root_fd: int, policy: Policy, *, want: ResolverChoice = "aut
     """
     if want == "walk":
         return WalkResolver(root_fd, policy)
-    if _openat2_holds(root_fd):
+    if openat2_obstacle(root_fd) is None:
         return Openat2Resolver(policy)
     if want == "openat2" or policy.links is Links.WITHIN:
         raise RootUnusable("openat2 is not available here")
     return WalkResolver(root_fd, policy)
 
 
-def _openat2_holds(root_fd: int) -> bool:
-    """Prove openat2 by two real calls: it opens the root, and it refuses the folder above the root."""
+def openat2_obstacle(root_fd: int) -> str | None:
+    """Prove openat2 by two real calls: it opens the root, and it refuses the folder above the root.
+
+    Returns what stands in its way, None where it holds.
+    """
     try:
         os.close(_linux.openat2(root_fd, b".", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
-    except OSError:
-        return False
+    except OSError as error:
+        return f"openat2: {errno.errorcode.get(error.errno or 0, str(error.errno))}"
     try:
         os.close(_linux.openat2(root_fd, b"..", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
     except OSError as error:
-        return error.errno == errno.EXDEV
-    return False
+        if error.errno == errno.EXDEV:
+            return None
+    return "openat2 does not keep beneath the folder"

@@ -149,9 +149,9 @@ class Root:
     ) -> None:
         self.close()
 
-    def features(self) -> Features:
-        """Try what the file system offers. Makes and removes two files of our own."""
-        return probe(self._tree, self._lock)
+    def features(self, *, names: Literal["skip", "try"] = "try") -> Features:
+        """Try what the file system offers. Makes and removes two files of our own, or skips what needs them."""
+        return probe(self._tree, self._lock, names=names)
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -40,3 +41,16 @@ def test_each_weakness_is_one_sentence(weaker: Features, word: str) -> None:
     (said,) = weaker.weaknesses
     assert word in said
     assert STRONG.weaknesses == ()
+
+
+def test_what_needs_files_of_our_own_can_be_skipped(disk: Tree) -> None:
+    """Then not even the folder's own time tells of the trial."""
+    disk.build("root/a.md: a")
+    before = os.stat(disk.path("root")).st_mtime_ns
+    with disk.open_root() as root:
+        features = root.features(names="skip")
+        assert (features.rename_flags, features.normalises, features.folds_case) == (None, None, None)
+        assert (features.lock, features.folder_sync, features.weaknesses) == ("directory", True, ())
+        assert os.stat(disk.path("root")).st_mtime_ns == before
+        root.features()
+        assert os.stat(disk.path("root")).st_mtime_ns != before
