@@ -248,6 +248,12 @@ def prctl(option: int, first: int = 0, second: int = 0) -> int:
     return _checked("prctl", _long_call(_number("prctl"), option, first, second, 0, 0))
 
 
+def raw_call(number: int, *arguments: int) -> int:
+    """Make the call *number* with whole numbers: for attempts at what must be refused, and nothing else."""
+    _number("prctl")  # where no number is known to be right, this one is not either
+    return _checked("raw call", _long_call(number, *arguments, *[0] * (5 - len(arguments))))
+
+
 def unshare(flags: int) -> None:
     """Put the calling thread into namespaces of its own."""
     _checked("unshare", _long_call(_number("unshare"), flags, 0, 0, 0, 0))

@@ -58,6 +58,19 @@ def begin(worker: Employed, spec: JailSpec, *, require: Level) -> Report:
 
     Raises LevelNotMet, WorkerBreach when it is not what it says, or another WorkerFailed. The caller ends it then.
     """
+    report = hear(worker, spec)
+    if report.failed or report.level.rank < require.rank:
+        raise LevelNotMet(
+            required=require.value, reached=report.level.value, missing=missing(report, require)
+        )
+    return report
+
+
+def hear(worker: Employed, spec: JailSpec) -> Report:
+    """Let *worker* lock itself down by *spec*, and return its report as far as the kernel does not contradict it.
+
+    A worker whose report has `failed` serves nothing. Raises WorkerFailed.
+    """
     try:
         sent = worker.ask(
             order_frame(spec), number=0, until=time.monotonic() + START_SECONDS, abandoned=never
@@ -70,16 +83,14 @@ def begin(worker: Employed, spec: JailSpec, *, require: Level) -> Report:
         raise WorkerCrashed(f"the worker could not begin: {shown}") from error
     except InvalidReport as error:
         raise WorkerBreach("the worker sent a report that is none") from error
+    if report.failed:
+        return report  # such a worker ends by itself, so there may be nobody to look at any more
     fault = watching.find_inner(worker.process, split=report.has("namespaces"))
     if fault is None and report.kind != spec.kind:
         fault = WRONG_KIND
     if fault is not None:
         raise fault.failure(sent=False)
-    report = _contradict(report, worker, spec)
-    if report.failed or report.level.rank < require.rank:
-        missing = _missing(report, require)
-        raise LevelNotMet(required=require.value, reached=report.level.value, missing=missing)
-    return report
+    return _contradict(report, worker, spec)
 
 
 def _contradict(report: Report, worker: Employed, spec: JailSpec) -> Report:
@@ -92,7 +103,8 @@ def _contradict(report: Report, worker: Employed, spec: JailSpec) -> Report:
     return outside.confirm(report, seen, spec.limits)
 
 
-def _missing(report: Report, require: Level) -> tuple[tuple[str, str], ...]:
+def missing(report: Report, require: Level) -> tuple[tuple[str, str], ...]:
+    """Name the layers that keep *report* from the level *require*, with the reasons; those that failed, if any did."""
     failed = tuple(layer for layer in report.layers if layer.state is LayerState.FAILED)
     short = tuple(report.layer(name) for name in _NEEDED[require] if not report.has(name))
     return tuple((layer.name, display(layer.why or layer.state.value)) for layer in failed or short)

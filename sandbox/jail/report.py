@@ -40,6 +40,16 @@ MAX_ROOT_ENTRIES: Final = 16
 
 Fact = str | int | bool
 
+FILL_DISK: Final = "the disk can be filled with small files"
+SEE_OUTSIDE: Final = "the existence and size of files outside can be seen"
+USE_OUTSIDE: Final = "files outside can be read and changed, as far as the account may"
+EMPTY_OUTSIDE: Final = "files outside can be emptied, as far as the account may"
+MARK_OUTSIDE: Final = "modes and times of files outside can be changed, as far as the account may"
+USE_KERNEL: Final = "programs can be started, and every interface of the kernel can be tried"
+MEET_OTHERS: Final = "the network can be used, and other processes of the account can be met"
+USE_UP: Final = "memory, descriptors and file sizes are bounded by the host alone"
+KEEP_RIGHTS: Final = "the rights of the account that started the server are kept"
+
 _HINTS: Final = {
     ("landlock_create_ruleset", errno.ENOSYS): "the kernel has no Landlock, which came with 5.13",
     ("landlock_create_ruleset", errno.EOPNOTSUPP): "Landlock is not switched on; see lsm= of the kernel",
@@ -210,21 +220,21 @@ def _leaves(report: Report) -> list[str]:
     landlock = report.layer("landlock").state is LayerState.ENFORCED
     found = []
     if report.kind != "ro":
-        found.append("the disk can be filled with small files")
+        found.append(FILL_DISK)
     if not report.has("namespaces"):
-        found.append("the existence and size of files outside can be seen")
+        found.append(SEE_OUTSIDE)
         if not landlock:
-            found.append("files outside can be read and changed, as far as the account may")
+            found.append(USE_OUTSIDE)
         elif not report.has("landlock") and not report.has("seccomp"):
-            found.append("files outside can be emptied, as far as the account may")
+            found.append(EMPTY_OUTSIDE)
     if not report.has("seccomp"):
-        found.append("programs can be started, and every interface of the kernel can be tried")
+        found.append(USE_KERNEL)
         if not report.has("namespaces"):
-            found.append("the network can be used, and other processes of the account can be met")
+            found += [MARK_OUTSIDE, MEET_OTHERS]
     if not report.has("limits"):
-        found.append("memory, descriptors and file sizes are bounded by the host alone")
+        found.append(USE_UP)
     if not report.has("capabilities"):
-        found.append("the rights of the account that started the server are kept")
+        found.append(KEEP_RIGHTS)
     return found
 
 
