@@ -8,7 +8,9 @@ without walls would keep nobody out and could hold no promise. Where a jail is r
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
 
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import JailRequired
@@ -19,6 +21,8 @@ from fsnotes.state import StateFolder
 from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_at_best
 from sandbox import Root
 from sandbox.errors import LevelNotMet, WorkerFailed
+from sandbox.jail.endings import Ending
+from sandbox.jail.events import Event, Happening
 from sandbox.jail.process import import_folders
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
@@ -28,8 +32,22 @@ from sandbox.resolve import ResolverChoice
 Roots = Mapping[str, tuple[Root, tuple[str, ...]]]
 
 
+class Closed(Protocol):
+    """Is told that a workspace is closed."""
+
+    def __call__(self, workspace: str, why: str, *, jail: str) -> None:
+        """Close *workspace*, which was served at the level *jail*."""
+
+
+def _nobody(workspace: str, why: str, *, jail: str) -> None:
+    """Leave it to the workers, which remember it as long as they are there."""
+
+
 class Jailing:
-    """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own."""
+    """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own.
+
+    *closed* is told of a workspace whose workers broke their rules too often: its name, why, and its level.
+    """
 
     def __init__(
         self,
@@ -38,11 +56,14 @@ class Jailing:
         *,
         resolver: ResolverChoice,
         make: WorkerMaker | None = None,
+        closed: Closed = _nobody,
     ) -> None:
         self._settings = settings
         self._state = state
         self._resolver = resolver
-        self._make: WorkerMaker = Jail if make is None else make
+        self._given = make
+        self._closed = closed
+        self._jailed: dict[str, JailedWorkspace] = {}
         self._wanted = Level(settings.jail_level)
         self.notices: list[str] = []
         """What a person should know, one line each."""
@@ -55,11 +76,12 @@ class Jailing:
         jailed: dict[str, JailedWorkspace] = {}
         try:
             for workspace in self._settings.workspaces:
-                begun = self._begin(workspace, roots[workspace.name][0])
+                make = self._maker(workspace.name)
+                begun = self._begin(workspace, roots[workspace.name][0], make)
                 if begun is not None:
                     jailed[workspace.name] = JailedWorkspace(
                         begun,
-                        self._make,
+                        make,
                         place=roots[workspace.name][0].place,
                         ignore=workspace.ignore,
                         max_note_bytes=workspace.policy.max_file_bytes,
@@ -70,6 +92,7 @@ class Jailing:
             raise
         for name in jailed:
             roots[name][0].close()
+        self._jailed = jailed
         inline = {name: opened for name, opened in roots.items() if name not in jailed}
         behind = JailedRunner(jailed, call_deadline=self._settings.call_deadline_seconds)
         if not inline:
@@ -78,13 +101,23 @@ class Jailing:
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
         return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas)))
 
-    def _begin(self, workspace: WorkspaceSettings, root: Root) -> Begun | None:
+    def clear(self, workspace: str) -> None:
+        """Let the workers of *workspace* begin anew."""
+        if workspace in self._jailed:
+            self._jailed[workspace].clear()
+
+    def _maker(self, workspace: str) -> WorkerMaker:
+        if self._given is not None:
+            return self._given
+        return partial(Jail, observe=_Witness(partial(self._closed, workspace)))
+
+    def _begin(self, workspace: WorkspaceSettings, root: Root, make: WorkerMaker) -> Begun | None:
         """Start the workspace's first worker; None where it would have no walls."""
-        spec = self._spec(workspace, root)
+        spec = self.spec(workspace, root)
         if self._settings.jail_mode == "require":
-            return self._require(workspace, spec)
+            return self._require(workspace, spec, make)
         try:
-            begun = begin_at_best(spec, make=self._make)
+            begun = begin_at_best(spec, make=make)
         except LevelNotMet as failure:
             raise self._refused(workspace, failure) from failure
         except WorkerFailed as failure:
@@ -99,9 +132,9 @@ class Jailing:
             return None
         return begun
 
-    def _require(self, workspace: WorkspaceSettings, spec: JailSpec) -> Begun:
+    def _require(self, workspace: WorkspaceSettings, spec: JailSpec, make: WorkerMaker) -> Begun:
         try:
-            return begin(spec, require=self._wanted, make=self._make)
+            return begin(spec, require=self._wanted, make=make)
         except LevelNotMet as failure:
             raise self._refused(workspace, failure) from failure
         except WorkerFailed as failure:
@@ -116,7 +149,8 @@ class Jailing:
             f" what it has; missing is {_told(failure.missing)}"
         )
 
-    def _spec(self, workspace: WorkspaceSettings, root: Root) -> JailSpec:
+    def spec(self, workspace: WorkspaceSettings, root: Root) -> JailSpec:
+        """Return what the worker of *workspace* is started with that only looks."""
         return JailSpec(
             workspace=workspace.path,
             kind="ro",
@@ -135,6 +169,24 @@ class Jailing:
         if os.geteuid() == 0 and os.stat(workspace.path).st_uid != 0:
             return None
         return os.path.realpath(self._state.workspace(workspace.path))
+
+
+class _Witness:
+    """Watches the workers of one workspace, and tells once they are not to be started any more."""
+
+    def __init__(self, closed: Callable[..., None]) -> None:
+        self._closed = closed
+        self._level = Level.NONE.value
+        self._breach = ""
+
+    def __call__(self, event: Event) -> None:
+        if event.happening is Happening.STARTED:
+            self._level = event.why
+        elif event.happening is Happening.ENDED and event.ending is Ending.BREACH:
+            self._breach = event.why
+        elif event.happening is Happening.QUARANTINED:
+            why = f"its workers broke their rules too often, at last: {self._breach or event.why}"
+            self._closed(why, jail=self._level)
 
 
 def _told(missing: tuple[tuple[str, str], ...]) -> str:

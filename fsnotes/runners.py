@@ -27,6 +27,9 @@ and changes that wait for its lock keep nobody from reading."""
 MAX_COUNTING: Final = 5_000
 """Calls in which a change may count what the workspace holds; the next change goes on with it."""
 
+CLOSED: Final = "this workspace is closed, since its workers did what they must not"
+"""What is said of a workspace in quarantine."""
+
 _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
     CreateNote: "write",
     RestoreNote: "write",
@@ -156,6 +159,36 @@ def not_served() -> Unavailable:
 def moved_away() -> Unavailable:
     """Return the refusal for a workspace whose folder is not at its path any more."""
     return Unavailable("the workspace's folder was moved, replaced or removed")
+
+
+class GuardedRunner:
+    """Runs nothing in a workspace that is closed, by whichever runner: what its notes may do is not known."""
+
+    def __init__(self, runner: Runner, is_closed: Callable[[str], bool]) -> None:
+        self._runner = runner
+        self._is_closed = is_closed
+
+    def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
+        """Run *command*. Raises Unavailable while its workspace is closed."""
+        self._check(grant.workspace.name)
+        return self._runner.run(grant, command, abandoned=abandoned)
+
+    def sweep(self, workspace: str, *, now: float) -> int:
+        """Sweep. Raises Unavailable while the workspace is closed."""
+        self._check(workspace)
+        return self._runner.sweep(workspace, now=now)
+
+    def jail(self, workspace: str) -> str:
+        """Return what is enforced for the workspace, closed or not."""
+        return self._runner.jail(workspace)
+
+    def close(self) -> None:
+        """Close the runner."""
+        self._runner.close()
+
+    def _check(self, workspace: str) -> None:
+        if self._is_closed(workspace):
+            raise Unavailable(CLOSED)
 
 
 class MixedRunner:

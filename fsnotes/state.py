@@ -49,10 +49,19 @@ class StateFolder:
         """The audit log's file."""
         return os.path.join(self.path, "private", "audit.jsonl")
 
+    @property
+    def quarantine(self) -> str:
+        """The folder of the marks of closed workspaces, which need not be there."""
+        return os.path.join(self.path, "private", "quarantine")
+
+    @staticmethod
+    def identify(canonical_path: str) -> str:
+        """Return the id of the workspace at *canonical_path*: what is kept of it has this name."""
+        return hashlib.sha256(canonical_path.encode("utf-8")).hexdigest()[:32]
+
     def workspace(self, canonical_path: str) -> str:
         """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`."""
-        name = hashlib.sha256(canonical_path.encode("utf-8")).hexdigest()[:32]
-        folder = os.path.join(self.path, "ws", name)
+        folder = os.path.join(self.path, "ws", self.identify(canonical_path))
         _make(folder, mode=0o700, closed=False)
         return folder
 

@@ -20,7 +20,8 @@ from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
-from fsnotes.runners import InlineRunner, Runner
+from fsnotes.quarantine import Quarantine
+from fsnotes.runners import GuardedRunner, InlineRunner, Runner
 from fsnotes.service import Service
 from fsnotes.state import StateFolder
 from sandbox import Root
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from fsnotes.workers import WorkerMaker
 
 SWEEP_SECONDS: Final = 3600.0
+LOOK_SECONDS: Final = 1.0
+"""How often it is seen whether a quarantine was imposed or lifted by another process."""
 
 Observer = Callable[[StrEnum], None]
 ResolverChoice = Literal["auto", "openat2", "walk"]
@@ -55,12 +58,20 @@ class Product:
     _runner: Runner
     _audit: AuditLog
     _confirming: _Confirming
+    _quarantine: Quarantine
+    _clear: Callable[[str], None]
     _clock: Callable[[], float]
     _stopping: threading.Event = field(default_factory=threading.Event)
 
     def keep_tidy(self) -> None:
-        """Sweep temporaries in a thread of its own, now and every hour, until closed."""
-        threading.Thread(target=self._sweep_for_ever, name="fsnotes-sweep", daemon=True).start()
+        """Sweep temporaries, now and every hour, and look at quarantines every second, until closed."""
+        for target in (self._sweep_for_ever, self._look_for_ever):
+            threading.Thread(target=target, name="fsnotes-tidy", daemon=True).start()
+
+    def look(self) -> None:
+        """Notice the quarantines that other processes have imposed or lifted since."""
+        for name in self._quarantine.look():
+            self._clear(name)
 
     def sweep(self) -> int:
         """Sweep all workspaces once; return how many temporaries went to the trash."""
@@ -100,6 +111,13 @@ class Product:
             if self._stopping.wait(SWEEP_SECONDS):
                 return
 
+    def _look_for_ever(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001 - the next look may do better, and nobody waits for this one
+                _log.exception("the look at quarantines failed")
+
 
 def build(
     settings: Settings,
@@ -124,32 +142,55 @@ def build(
     given = KeyRing.from_text(secrets) if secrets else None
     state = StateFolder.open(settings.state_dir)
     workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
+    audit = AuditLog(state.audit, clock=clock)
+    quarantine = Quarantine(state, {each.name: each.path for each in settings.workspaces}, audit, clock=clock)
     roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
     try:
         for workspace in settings.workspaces:
             lock_file = os.path.join(state.workspace(workspace.path), "lock")
             roots[workspace.name] = (
-                _open(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
+                open_root(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
                 workspace.ignore,
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
-        runner, notices = _runner(settings, state, roots, resolver=resolver, worker=worker)
+        inner, clear, notices = _runner(
+            settings, state, roots, resolver=resolver, worker=worker, quarantine=quarantine
+        )
     except BaseException:
         for root, _ in roots.values():
             root.close()
         raise
-    audit = AuditLog(state.audit, clock=clock)
+    runner = GuardedRunner(inner, quarantine.stands)
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),
         runner,
         confirming.get,
         audit,
-        policies={workspace.name: _policies(workspace) for workspace in settings.workspaces},
+        policies={workspace.name: policies(workspace) for workspace in settings.workspaces},
         clock=clock,
     )
     return Product(
-        service, local_principal(), settings, workspaces, notices + weaker, runner, audit, confirming, clock
+        service,
+        local_principal(),
+        settings,
+        workspaces,
+        (*_closed(quarantine, workspaces), *notices, *weaker),
+        runner,
+        audit,
+        confirming,
+        quarantine,
+        clear,
+        clock,
+    )
+
+
+def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:
+    marks = [(workspace.name, quarantine.mark(workspace.name)) for workspace in workspaces]
+    return tuple(
+        f"workspace {name!r} is closed {display(str(mark))}; fsnotes doctor --clear opens it"
+        for name, mark in marks
+        if mark is not None
     )
 
 
@@ -170,15 +211,16 @@ def _runner(
     *,
     resolver: ResolverChoice,
     worker: WorkerMaker | None,
-) -> tuple[Runner, tuple[str, ...]]:
-    """Return what runs commands, and what a person should know of it."""
+    quarantine: Quarantine,
+) -> tuple[Runner, Callable[[str], None], tuple[str, ...]]:
+    """Return what runs commands, what is due when a quarantine is lifted, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
-        return InlineRunner(roots, quotas=quotas), ()
+        return InlineRunner(roots, quotas=quotas), lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
-    jailing = Jailing(settings, state, resolver=resolver, make=worker)
-    return jailing.runner(roots), tuple(jailing.notices)
+    jailing = Jailing(settings, state, resolver=resolver, make=worker, closed=quarantine.impose)
+    return jailing.runner(roots), jailing.clear, tuple(jailing.notices)
 
 
 def _name(workspace: WorkspaceSettings) -> Workspace:
@@ -188,9 +230,10 @@ def _name(workspace: WorkspaceSettings) -> Workspace:
     return Workspace(workspace.name, tuple(uris))
 
 
-def _open(
-    workspace: WorkspaceSettings, *, lock_file: str, observe: Observer, resolver: ResolverChoice
+def open_root(
+    workspace: WorkspaceSettings, *, lock_file: str, observe: Observer = ignore, resolver: ResolverChoice
 ) -> Root:
+    """Open the folder of *workspace* under its policy. Raises ConfigurationError, with the path for the operator."""
     try:
         return Root.open(
             workspace.path, workspace.policy, resolver=resolver, lock_file=lock_file, observe=observe
@@ -244,7 +287,8 @@ class _Confirming:
         )
 
 
-def _policies(workspace: WorkspaceSettings) -> dict[str, str | int]:
+def policies(workspace: WorkspaceSettings) -> dict[str, str | int]:
+    """Return the policies of *workspace* as they are shown."""
     policy = workspace.policy
     return {
         "symlinks": policy.links.value,

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from fsnotes.errors import Busy, Unavailable
 from fsnotes.notes.commands import Command
 from fsnotes.notes.opening import WRITER
-from fsnotes.runners import Pending
+from fsnotes.runners import CLOSED, Pending
 from sandbox.errors import (
     JailStopped,
     LevelNotMet,
@@ -41,7 +41,7 @@ _WHY: Final[dict[type[WorkerFailed], str]] = {
     WorkerHung: "the workspace's worker did not answer in time and was ended",
     WorkerLimit: "the workspace's worker needed more memory or time than it may have",
     LevelNotMet: "the jail of this workspace is weaker than required",
-    Quarantined: "this workspace is closed, since its workers did what they must not",
+    Quarantined: CLOSED,
     JailStopped: "this workspace is not being served any more",
 }
 
@@ -81,6 +81,9 @@ class Worker(Protocol):
 
     def accuse(self, why: str) -> None:
         """End its process for a breach."""
+
+    def clear(self) -> None:
+        """Forget its breaches, and start it again if it was not to be started for them."""
 
     def stop(self) -> None:
         """End it for good."""
@@ -219,6 +222,12 @@ class JailedWorkspace:
         reports = [worker.report for worker in (self._begun.worker, self._writer) if worker is not None]
         levels = [report.level for report in reports if report is not None]
         return min(levels, key=lambda level: level.rank, default=Level.NONE)
+
+    def clear(self) -> None:
+        """Let the workers begin anew that were not started any more."""
+        for worker in (self._begun.worker, self._writer):
+            if worker is not None:
+                worker.clear()
 
     def close(self) -> None:
         """End the workers."""

@@ -93,6 +93,9 @@ class Shared:
     def accuse(self, why: str) -> None:
         self._jail.accuse(why)
 
+    def clear(self) -> None:
+        self._jail.clear()
+
     def stop(self) -> None:
         pass
 

@@ -47,6 +47,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
     "fsnotes.state": Room((ERRORS, *LEXICAL)),
     "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
+    "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
     "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes")),
     "fsnotes.failures": Room((ERRORS, *LEXICAL)),
     "fsnotes.listings": Room(
@@ -101,6 +102,7 @@ ROOMS: dict[str, Room] = {
             ERRORS,
             "fsnotes.jailing",
             "fsnotes.notes",
+            "fsnotes.quarantine",
             "fsnotes.runners",
             "fsnotes.service",
             "fsnotes.state",

@@ -108,7 +108,7 @@ def test_a_call_above_the_bound_of_a_workspace_is_told_of_the_bound(inline: Hous
     household.write("a.md", "text")
     product = household.product()
     service, uri = product.service, household.uri
-    pending = product._runner._served["Notes"].pending
+    pending = product._runner._runner._served["Notes"].pending
     directory = os.open(household.vault, os.O_RDONLY)
     fcntl.flock(directory, fcntl.LOCK_EX)
     busy: list[str] = []

@@ -1,0 +1,360 @@
+"""A workspace whose workers broke their rules stays closed, in every process and after every restart, until lifted."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fsnotes import wiring
+from fsnotes.access import Right
+from fsnotes.audit import AuditLog
+from fsnotes.config import WorkspaceSettings
+from fsnotes.errors import Unavailable
+from fsnotes.quarantine import DAMAGED, Mark, Marks, Quarantine, lift
+from fsnotes.runners import CLOSED
+from fsnotes.state import StateFolder
+from tests.service.conftest import ALICE, Clock, Household, accept, answer, ask
+
+NOW = 1_800_000_000.0
+PATH = "/home/alice/Notes"
+WHY = "its workers broke their rules too often"
+
+
+class Desk:
+    """A state folder, and processes that share it."""
+
+    def __init__(self, top: Path) -> None:
+        self.state = StateFolder.open(str(top / "state"))
+        self.folder = Path(self.state.quarantine)
+        self.file = self.folder / f"{self.state.identify(PATH)}.json"
+        self.log = AuditLog(self.state.audit, clock=Clock())
+        self.marks = Marks(self.state)
+
+    def process(self) -> Quarantine:
+        return Quarantine(self.state, {"Notes": PATH, "Other": "/other"}, self.log, clock=Clock(NOW))
+
+    def lift(self) -> Mark | None:
+        return lift(self.state, PATH, workspace="Notes", principal="local:alice", audit=self.log)
+
+    def audited(self) -> list[tuple[str, str, str, str, str]]:
+        path = Path(self.state.audit)
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [
+            (line["principal"], line["tool"], line["workspace"], line["outcome"], line["jail"])
+            for line in lines
+        ]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_without_a_quarantine_nothing_is_closed_and_nothing_is_made(desk: Desk) -> None:
+    process = desk.process()
+    assert (process.stands("Notes"), process.mark("Notes"), process.look()) == (False, None, ())
+    assert (desk.marks.find(PATH), desk.marks.named("Notes"), desk.lift()) == (None, (), None)
+    assert not desk.folder.exists()
+    assert desk.audited() == []
+
+
+def test_a_quarantine_holds_in_other_processes_and_later_ones_until_it_is_lifted(desk: Desk) -> None:
+    first, second = desk.process(), desk.process()
+    first.impose("Notes", WHY, jail="full")
+    assert (first.stands("Notes"), first.stands("Other"), second.stands("Notes")) == (True, False, False)
+    assert (first.look(), second.look()) == ((), ())
+    assert (second.stands("Notes"), desk.process().stands("Notes"), desk.process().stands("Other")) == (
+        True,
+        True,
+        False,
+    )
+    mark = Mark(WHY, "Notes", PATH, NOW)
+    assert (desk.process().mark("Notes"), desk.marks.named("Notes")) == (mark, (mark,))
+    assert str(mark) == f"since 2027-01-15T08:00:00Z: {WHY}"
+    assert stat.S_IMODE(desk.file.stat().st_mode) == 0o600
+    assert desk.lift() == mark
+    assert (desk.process().stands("Notes"), first.stands("Notes")) == (False, True)
+    assert (first.look(), first.look(), second.look()) == (("Notes",), (), ("Notes",))
+    assert (first.stands("Notes"), second.stands("Notes")) == (False, False)
+    assert desk.audited() == [
+        ("fsnotes", "quarantine", "Notes", "quarantined", "full"),
+        ("local:alice", "doctor", "Notes", "quarantine_lifted", "none"),
+    ]
+    second.impose("Notes", WHY, jail="full")
+    assert (first.look(), first.stands("Notes")) == ((), True)
+
+
+GOOD: dict[str, Any] = {"workspace": "Notes", "path": PATH, "since": NOW, "why": WHY}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        json.dumps({**GOOD, "since": None}).encode(),
+        json.dumps({**GOOD, "since": True}).encode(),
+        json.dumps({**GOOD, "since": float("nan")}).encode(),
+        json.dumps({**GOOD, "since": -1}).encode(),
+        json.dumps({**GOOD, "since": 1e300}).encode(),
+        json.dumps({**GOOD, "why": 1}).encode(),
+        json.dumps({**GOOD, "why": "x" * 5000}).encode(),
+        json.dumps({**GOOD, "more": 1}).encode(),
+        json.dumps({"why": WHY}).encode(),
+        b" " * 70_000,
+    ],
+)
+def test_a_mark_that_cannot_be_read_closes_and_can_be_lifted(desk: Desk, data: bytes) -> None:
+    desk.process().impose("Notes", WHY, jail="full")
+    desk.file.write_bytes(json.dumps(GOOD).encode())
+    assert desk.marks.find(PATH) == Mark(WHY, "Notes", PATH, NOW)
+    desk.file.write_bytes(data)
+    process = desk.process()
+    assert (process.stands("Notes"), process.mark("Notes"), process.look()) == (True, Mark(DAMAGED), ())
+    assert desk.lift() == Mark(DAMAGED)
+    assert process.look() == ("Notes",)
+
+
+def open_to_others(desk: Desk) -> None:
+    desk.file.chmod(0o644)
+
+
+def link(desk: Desk) -> None:
+    desk.file.rename(desk.folder.parent / "aside")
+    desk.file.symlink_to("../aside")
+
+
+def folder(desk: Desk) -> None:
+    desk.file.unlink()
+    desk.file.mkdir()
+
+
+def pipe(desk: Desk) -> None:
+    desk.file.unlink()
+    os.mkfifo(desk.file, 0o600)
+
+
+def file_for_all(desk: Desk) -> None:
+    desk.file.unlink()
+    desk.folder.rmdir()
+    desk.folder.write_text("")
+
+
+def link_for_all(desk: Desk) -> None:
+    desk.folder.rename(desk.folder.parent / "aside")
+    desk.folder.symlink_to("aside")
+
+
+def dangling_link_for_all(desk: Desk) -> None:
+    link_for_all(desk)
+    (desk.folder.parent / "aside").rename(desk.folder.parent / "gone")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [open_to_others, link, folder, pipe, file_for_all, link_for_all, dangling_link_for_all],
+    ids=lambda damage: damage.__name__,
+)
+def test_a_mark_that_nobody_of_ours_has_written_closes_too(
+    desk: Desk, damage: Callable[[Desk], None]
+) -> None:
+    desk.process().impose("Notes", WHY, jail="full")
+    damage(desk)
+    process = desk.process()
+    assert (process.stands("Notes"), process.mark("Notes"), process.look()) == (True, Mark(DAMAGED), ())
+    assert process.stands("Other") is damage.__name__.endswith("for_all")
+
+
+def test_a_quarantine_that_cannot_be_written_holds_where_it_was_imposed_and_is_written_later(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.folder.write_text("")
+    process = Quarantine(desk.state, {}, desk.log, clock=Clock(NOW))
+    process._paths["Notes"] = PATH
+    process.impose("Notes", WHY, jail="full")
+    assert "cannot be kept" in caplog.text
+    assert (process.look(), process.stands("Notes")) == ((), True)
+    desk.folder.unlink()
+    assert (process.look(), process.stands("Notes"), desk.process().stands("Notes")) == ((), True, True)
+    desk.lift()
+    assert process.look() == ("Notes",)
+
+
+def test_a_quarantine_is_imposed_even_where_the_audit_log_is_full(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path(desk.state.audit).mkdir()
+    desk.process().impose("Notes", WHY, jail="full")
+    assert "missing from it" in caplog.text
+    assert desk.process().stands("Notes")
+    with pytest.raises(Unavailable):
+        desk.lift()  # which is not done without its line
+    assert desk.process().stands("Notes")
+
+
+def test_a_mark_is_found_by_its_name_only_in_its_own_file(desk: Desk) -> None:
+    desk.process().impose("Notes", WHY, jail="full")
+    (desk.folder / "other.json").write_bytes(desk.file.read_bytes())
+    (desk.folder / "other.json").chmod(0o600)
+    assert [mark.path for mark in desk.marks.named("Notes")] == [PATH]
+
+
+# -- a product -------------------------------------------------------------------------------------
+
+
+def other(household: Household) -> str:
+    """Serve a second workspace, and return its URI."""
+    place = household.top / "Elsewhere"
+    place.mkdir(exist_ok=True)
+    (place / "b.md").write_text("b")
+    canonical = os.path.realpath(place)
+    household.others.append(WorkspaceSettings("Elsewhere", canonical, canonical))
+    household.grant(ALICE, *Right, workspace="Elsewhere")
+    return place.as_uri()
+
+
+def quarantine(household: Household) -> StateFolder:
+    """Close the vault, as another process would."""
+    state = StateFolder.open(str(household.top / "state"))
+    path = os.path.realpath(household.vault)
+    Quarantine(state, {"Notes": path}, AuditLog(state.audit), clock=household.clock).impose(
+        "Notes", WHY, jail="full"
+    )
+    return state
+
+
+def open_again(household: Household, state: StateFolder) -> None:
+    path = os.path.realpath(household.vault)
+    lift(state, path, workspace="Notes", principal="local:alice", audit=AuditLog(state.audit))
+
+
+def test_a_marked_workspace_is_not_served_and_the_others_are(household: Household) -> None:
+    household.write("a.md", "text")
+    elsewhere = other(household)
+    state = quarantine(household)
+    product = household.product()
+    service, uri = product.service, household.uri
+    assert product.notices[0] == (
+        f"workspace 'Notes' is closed since 2027-01-15T08:00:00Z: {WHY}; fsnotes doctor --clear opens it"
+    )
+    for refused in (
+        lambda: service.read(ALICE, uri, "a"),
+        lambda: service.list(ALICE, uri),
+        lambda: service.create(ALICE, uri, "new", "x"),
+        lambda: ask(service, ALICE, uri, "a"),
+        lambda: service.trash(ALICE, uri),
+    ):
+        with pytest.raises(Unavailable) as caught:
+            refused()
+        assert caught.value.why == CLOSED
+    assert (household.files(), product.sweep()) == ({"a.md": b"text"}, 0)
+    assert service.read(ALICE, elsewhere, "b").text == "b"
+    shown = {
+        each.name: (each.jail, each.notes, each.complete) for each in service.workspaces(ALICE).workspaces
+    }
+    assert shown == {"Notes": (household.level, 0, False), "Elsewhere": (household.level, 1, True)}
+    open_again(household, state)
+    with pytest.raises(Unavailable):
+        service.read(ALICE, uri, "a")
+    product.look()
+    assert service.read(ALICE, uri, "a").text == "text"
+    assert household.service().read(ALICE, uri, "a").text == "text"
+    assert household.product().notices == ()
+
+
+def test_a_workspace_that_another_process_closes_is_closed_within_a_look(household: Household) -> None:
+    household.write("a.md", "text")
+    product = household.product()
+    service, uri = product.service, household.uri
+    asked = ask(service, ALICE, uri, "a.md")
+    state = quarantine(household)
+    assert service.read(ALICE, uri, "a").text == "text"
+    product.look()
+    with pytest.raises(Unavailable):
+        service.read(ALICE, uri, "a")
+    with pytest.raises(Unavailable):
+        answer(service, ALICE, uri, "a.md", asked, accept("a.md"))
+    assert household.files() == {"a.md": b"text"}
+    open_again(household, state)
+    product.look()
+    answer(service, ALICE, uri, "a.md", asked, accept("a.md"))  # the state was not spent
+    assert "a.md" not in household.files()
+
+
+def test_a_server_looks_by_itself(household: Household, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "LOOK_SECONDS", 0.01)
+    household.write("a.md", "text")
+    product = household.product()
+    product.keep_tidy()
+    state = quarantine(household)
+    until(lambda: not is_served(product, household))
+    open_again(household, state)
+    until(lambda: is_served(product, household))
+
+
+def is_served(product: wiring.Product, household: Household) -> bool:
+    try:
+        product.service.read(ALICE, household.uri, "a")
+    except Unavailable:
+        return False
+    return True
+
+
+def until(condition: Callable[[], bool], *, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("change", [False, True], ids=["reader", "writer"])
+def test_three_breaches_close_the_workspace_for_good_and_lifting_brings_the_workers_back(
+    jailed: Household, *, change: bool
+) -> None:
+    """Nothing is shared or faked: real workers, accused of what a taken-over one does."""
+    jailed.write("a.md", "text")
+    jailed.worker = None
+    product = jailed.product()
+    service, uri = product.service, jailed.uri
+    if change:
+        service.create(ALICE, uri, "first", "x")
+    workspace = product._runner._runner._workspaces["Notes"]  # type: ignore[attr-defined]
+    worker = workspace._writer if change else workspace._begun.worker
+    for number in range(3):
+        until(lambda: worker._turns.current() is not None)
+        if number < 2:
+            assert service.read(ALICE, uri, "a").text == "text"
+        worker.accuse("for this test")
+    until(lambda: product._quarantine.stands("Notes"))
+    for refused in (
+        lambda: service.read(ALICE, uri, "a"),
+        lambda: service.create(ALICE, uri, "second", "x"),
+    ):
+        with pytest.raises(Unavailable) as caught:
+            refused()
+        assert caught.value.why == CLOSED
+    product.look()  # which does not open what nobody has lifted
+    assert not is_served(product, jailed)
+    mark = product._quarantine.mark("Notes")
+    assert mark is not None
+    assert mark.why == "its workers broke their rules too often, at last: for this test"
+    assert ("fsnotes", "quarantine", None, "quarantined") in jailed.audited()
+    assert [line["jail"] for line in jailed.audit() if line["tool"] == "quarantine"] == [jailed.level]
+    restarted = jailed.product()
+    assert not is_served(restarted, jailed)
+    open_again(jailed, StateFolder.open(str(jailed.top / "state")))
+    for each in (product, restarted):
+        each.look()
+        until(lambda: is_served(each, jailed))  # noqa: B023 - called at once
+    service.create(ALICE, uri, "third", "x")
+    assert jailed.files().keys() - {"first.md"} == {"a.md", "third.md"}
