@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import keys, notes, server
+from fsnotes.cli import doctor, keys, notes, server
 from fsnotes.cli.console import one_line
 from fsnotes.listings import MAX_LIMIT, SORTS
 
@@ -54,6 +54,15 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
     serve.add_argument(
         "--transport", choices=["stdio", "http"], default="stdio", help="only stdio in this version"
+    )
+
+    examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)
+    examined.add_argument(
+        "folders", nargs="*", metavar="DIR", help="a folder to examine, as serve would have it"
+    )
+    examined.add_argument("--json", action="store_true", help="the result as JSON")
+    examined.add_argument(
+        "--clear", metavar="NAME", help="open a workspace again that was closed for breaches"
     )
 
     _command(commands, "demo", "play a sample workspace in a temporary folder", server.demo)

@@ -110,6 +110,22 @@ ROOMS: dict[str, Room] = {
             "sandbox",
         )
     ),
+    "fsnotes.findings": Room(("fsnotes.config", "fsnotes.quarantine", "fsnotes.wiring", "sandbox")),
+    "fsnotes.diagnosis": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.config",
+            ERRORS,
+            "fsnotes.findings",
+            "fsnotes.jailing",
+            "fsnotes.notes",
+            "fsnotes.quarantine",
+            "fsnotes.state",
+            "fsnotes.wiring",
+            "fsnotes.workers",
+            "sandbox",
+        )
+    ),
     "fsnotes.server": Room(
         (
             "fsnotes",
@@ -132,13 +148,17 @@ ROOMS: dict[str, Room] = {
         (
             "fsnotes",
             "fsnotes.access",
+            "fsnotes.audit",
             "fsnotes.calls",
             "fsnotes.config",
             "fsnotes.confirm",
+            "fsnotes.diagnosis",
             ERRORS,
             "fsnotes.failures",
+            "fsnotes.findings",
             "fsnotes.listings",
             "fsnotes.outcomes",
+            "fsnotes.quarantine",
             "fsnotes.server",
             "fsnotes.service",
             "fsnotes.state",
@@ -157,6 +177,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.wiring", "fsnotes.jailing"): "a third of a start, and without a jail nothing of it is needed",
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
+    ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
         "fsnotes.server.stdio",
@@ -172,6 +193,7 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.server", "fsnotes.access"): frozenset({"Principal"}),
     ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
+    ("fsnotes.cli", "fsnotes.audit"): frozenset({"AuditLog"}),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
     ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
 }

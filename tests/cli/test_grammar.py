@@ -14,7 +14,7 @@ from fsnotes.cli.arguments import parser
 from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
-    (), ("serve",), ("demo",), ("list",), ("read",), ("create",), ("delete",), ("trash",), ("restore",),
+    (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("delete",), ("trash",), ("restore",),
     ("keys",), ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {

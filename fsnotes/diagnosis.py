@@ -1,0 +1,148 @@
+"""Decides how a host and its workspaces are examined.
+
+A workspace is opened and jailed as a server does it, and then attacked. Nothing of a note is read, and nothing is
+left in a workspace. What is made of the findings is in `findings.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from fsnotes.access import Right
+from fsnotes.config import Settings, WorkspaceSettings
+from fsnotes.errors import ConfigurationError
+from fsnotes.findings import Diagnosis, Examined, Host, Jailed, Opened
+from fsnotes.jailing import Jailing
+from fsnotes.notes.opening import PACKAGES
+from fsnotes.quarantine import Marks
+from fsnotes.state import StateFolder
+from fsnotes.wiring import ResolverChoice, open_root
+from fsnotes.workers import begin_at_best
+from sandbox import Root, kernel
+from sandbox.errors import LevelNotMet, SandboxError, WorkerFailed
+from sandbox.filesystem import identify
+from sandbox.jail import trial
+from sandbox.jail.process import import_folders
+from sandbox.jail.report import Level, Report, WorkerKind
+from sandbox.jail.spec import JailSpec
+from sandbox.jail.supervisor import Jail
+from sandbox.jail.trial import NoPlaceError, no_stop
+
+
+def examine(
+    settings: Settings, *, resolver: ResolverChoice = "auto", checkpoint: Callable[[], None] = no_stop
+) -> Diagnosis:
+    """Examine the host and the workspaces of *settings*, one after the other; some ten workers start for each.
+
+    The calling thread starts workers, so it must live as long as this. *checkpoint* is called every few moments, and
+    may raise to end it all. With `read_only`, nothing is made in a workspace, not even for a moment. Raises
+    ConfigurationError when the state folder cannot be used.
+    """
+    host = _examine_host()
+    if not settings.workspaces:
+        return Diagnosis(host, ())
+    examiner = _Examiner(settings, resolver, checkpoint, openat2=host.kernel.openat2)
+    return Diagnosis(host, tuple(examiner.examine(each) for each in settings.workspaces))
+
+
+def _examine_host() -> Host:
+    seen = kernel.look()
+    try:
+        return Host(seen, trial.try_host(import_folders(*PACKAGES)))
+    except WorkerFailed as failure:
+        return Host(seen, None, failure.why)
+    except NoPlaceError as error:
+        return Host(seen, None, str(error))
+
+
+class _Examiner:
+    """Looks at workspaces as a server with these settings would have them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        resolver: ResolverChoice,
+        checkpoint: Callable[[], None],
+        *,
+        openat2: str | None,
+    ) -> None:
+        self._settings = settings
+        self._state = StateFolder.open(settings.state_dir)
+        self._marks = Marks(self._state)
+        self._resolver: ResolverChoice = resolver
+        self._checkpoint = checkpoint
+        self._openat2 = openat2
+
+    def examine(self, workspace: WorkspaceSettings) -> Examined:
+        """Open it, jail it, attack it."""
+        self._checkpoint()
+        mode, wanted = self._settings.jail_mode, Level(self._settings.jail_level)
+        found = Examined(
+            workspace,
+            required=wanted if mode == "require" else None,
+            mode=mode,
+            wanted=wanted,
+            quarantine=self._marks.find(workspace.path),
+        )
+        try:
+            lock_file = os.path.join(self._state.workspace(workspace.path), "lock")
+            root = open_root(workspace, lock_file=lock_file, resolver=self._resolver)
+        except ConfigurationError as error:
+            return replace(found, problem=str(error))
+        with root:
+            jailed = Jailed(why="--jail off") if mode == "off" else self._jail(workspace, root)
+            self._checkpoint()
+            try:
+                opened = self._open(root)
+            except SandboxError as error:
+                why = f"its file system could not be tried ({type(error).__name__})"
+                return replace(found, jailed=jailed, problem=f"workspace {workspace.name!r}: {why}")
+        return replace(found, jailed=jailed, opened=opened)
+
+    def _open(self, root: Root) -> Opened:
+        return Opened(
+            root.resolver_name,
+            self._openat2 if root.resolver_name == "walk" else None,
+            root.features(names="skip" if self._settings.read_only else "try"),
+            identify(root.place),
+            is_same=root.place.still_holds(),
+        )
+
+    def _jail(self, workspace: WorkspaceSettings, root: Root) -> Jailed:
+        """Begin as a server does; then attack from a worker of the most powerful kind that it would start."""
+        spec = Jailing(self._settings, self._state, resolver=self._resolver).spec(workspace, root)
+        try:
+            begun = begin_at_best(spec, make=Jail)
+        except LevelNotMet as failed:
+            return Jailed(_prove_again(spec), why=failed.why)
+        except WorkerFailed as failure:
+            return Jailed(why=failure.why)
+        report = begun.worker.report
+        begun.worker.stop()
+        if begun.require is Level.NONE:
+            return Jailed(report, why="no layer is in force")
+        spec = replace(begun.spec, kind=self._kind(workspace))
+        keys = self._state.keys
+        if not os.path.lexists(keys):
+            keys = os.path.dirname(keys)
+        try:
+            found = trial.attack(spec, require=begun.require, keys=keys, checkpoint=self._checkpoint)
+        except WorkerFailed as failure:
+            return Jailed(report, why=failure.why)
+        except NoPlaceError as error:
+            return Jailed(report, why=str(error))
+        return Jailed(found.report, found)
+
+    def _kind(self, workspace: WorkspaceSettings) -> WorkerKind:
+        changes = {Right.WRITE, Right.DELETE}
+        rules = (rule for rule in self._settings.rules if rule.workspace == workspace.name)
+        return "rw" if any(changes & rule.allow for rule in rules) else "ro"
+
+
+def _prove_again(spec: JailSpec) -> Report | None:
+    try:
+        return trial.prove(spec)
+    except WorkerFailed:
+        return None
