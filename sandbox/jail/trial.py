@@ -41,8 +41,8 @@ from sandbox.locking import never
 from sandbox.names import display
 
 PREFIX: Final = "fsnotes-doctor-"
-ATTACK_SECONDS: Final = 5.0
-"""How long one attack may take; each is over in a moment."""
+ATTACK_SECONDS: Final = 10.0
+"""How long one attack may take, on a machine that is busy with other things; each is over in a moment."""
 
 PLACES: Final = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - a folder of a random name is made there
 """Where the folder of a trial is made if the usual temporary folder does not suit."""

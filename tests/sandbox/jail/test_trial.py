@@ -140,7 +140,7 @@ def test_answers_that_prove_nothing_are_unclear_and_no_success(
 ) -> None:
     need("contained")
     monkeypatch.setattr(trial, "HANDLER", "tests.sandbox.jail.attackers:mute")
-    monkeypatch.setattr(trial, "ATTACK_SECONDS", 0.3)
+    monkeypatch.setattr(trial, "ATTACK_SECONDS", 2.0)
     found = place.attack(place.spec(Level.CONTAINED))
     said = {each.attack.name: each.how for each in found.tried if each.outcome is Outcome.UNCLEAR}
     assert said == {
