@@ -87,7 +87,7 @@ def _no_room(error: errors.NoRoom) -> str:
     if error.bound == "min_free_bytes":
         return (
             f"{error.limit} bytes must stay free on the workspace's disk ({error.bound}), and this would leave less;"
-            " nothing was done, its owner can make room there"
+            f" nothing was done, its owner can make room there or set {error.bound}"
         )
     what = "bytes" if error.bound == "max_bytes" else "files and folders"
     return (

@@ -95,12 +95,16 @@ class JailedRunner:
         if isinstance(command, _IN_A_TRANSACTION):
             seconds = min(seconds, TRANSACTION_SECONDS)
         deadline = time.monotonic() + seconds
+        late = deadline - min(WORK_SECONDS, seconds / 2)
         with workspace.pending.admitted(change=command.changes):
             worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
             try:
                 return until_counted(
-                    lambda: _read(scope, command, self._ask(worker, scope, command, deadline, abandoned)),
+                    lambda: _read(
+                        scope, command, self._ask(worker, scope, command, deadline, late, abandoned)
+                    ),
                     abandoned=abandoned,
+                    is_late=lambda: not time.monotonic() < late,
                 )
             except BadMessage as error:
                 _log.error("a worker sent %s", error)
@@ -116,11 +120,10 @@ class JailedRunner:
         scope: Scope,
         command: Command[Any],
         deadline: float,
+        late: float,
         abandoned: Callable[[], bool],
     ) -> dict[str, Any]:
         if command.changes:
-            left = deadline - time.monotonic()
-            late = deadline - min(WORK_SECONDS, left / 2)
             abandoned = _Patience(worker, abandoned, seconds=_lock_timeout(command), late=late)
         message = encode_command(scope, command)
         try:

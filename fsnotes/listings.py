@@ -24,11 +24,11 @@ from fsnotes.notes.commands import (
     TrashEntry,
 )
 from fsnotes.notes.globs import Glob
-from fsnotes.notes.scanning import position_after
+from fsnotes.notes.scanning import place_of, position_after
 from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
 from fsnotes.pages import Page, Query, foreign_cursor, path_key
 from fsnotes.runners import Runner
-from sandbox.names import is_entry_name
+from sandbox.names import is_deceptive, is_entry_name
 
 MAX_SCANS: Final = 500
 """Bounded calls chained for one answer: a million entries. A workspace with more needs a folder or an index."""
@@ -149,6 +149,9 @@ class _Collected:
 
     def take(self, item: _Shown) -> bool:
         """Take *item*, or say that the page is full."""
+        if isinstance(item, Skipped) and item.path is not None and is_deceptive(item.path):
+            self.mention([item])
+            return True
         if not self._page.admits(_document(item)):
             return False
         match item:
@@ -215,7 +218,7 @@ def _collect_in_path_order(
         ]
         items += [(folder, folder) for folder in lister.folders(scanned)]
         items += [(item.path, item) for item in scanned.skipped if item.path is not None]
-        items.sort(key=lambda item: path_key(item[0]))
+        items.sort(key=lambda item: place_of(item[1]) if isinstance(item[1], Skipped) else path_key(item[0]))
         fitting = items[: collected.left + 1]
         known = lister.describe(tuple(path for path, item in fitting if isinstance(item, NoteStat)))
         shown = [(path, known.get(path) if isinstance(item, NoteStat) else item) for path, item in fitting]
@@ -226,10 +229,10 @@ def _collect_in_path_order(
             if not whole or not collected.has_room_for(item for _, item in shown if item is not None):
                 budget //= 2
                 continue
-        for path, item in shown:
+        for (path, listed), (_, item) in zip(fitting, shown, strict=True):
             if item is not None and not collected.take(item):
                 return (after,) if after is not None else None
-            after = position_after(path)
+            after = position_after(path) if isinstance(listed, Skipped) else path
         collected.mention(counted)
         after = scanned.resume
         if after is None or collected.left == 0:

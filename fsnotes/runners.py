@@ -43,14 +43,21 @@ def never() -> bool:
     return False
 
 
-def until_counted(work: Callable[[], ReplyT], *, abandoned: Callable[[], bool]) -> ReplyT:
-    """Do *work*, again and again while it only counts what the workspace holds, a short while each time."""
+def until_counted(
+    work: Callable[[], ReplyT], *, abandoned: Callable[[], bool], is_late: Callable[[], bool] = never
+) -> ReplyT:
+    """Do *work*, again and again while it only counts what the workspace holds, a short while each time.
+
+    Raises NotCounted once *is_late*: what has been counted by then is not lost to the next call.
+    """
     for _ in range(MAX_COUNTING):
         try:
             return work()
         except NotCounted:
             if abandoned():
                 raise Abandoned from None
+            if is_late():
+                raise
     raise NotCounted
 
 

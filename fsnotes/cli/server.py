@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 from types import FrameType
@@ -33,9 +34,13 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     from fsnotes.server import ServerSettings, serve_stdio
 
     product.keep_tidy()
-    return serve_stdio(
+    code = serve_stdio(
         product, ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
     )
+    # Nothing is left to be done, and taking the interpreter down takes half of the second that the end may take.
+    console.flush()
+    logging.shutdown()
+    os._exit(code)
 
 
 def _leave(signum: int, frame: FrameType | None) -> None:

@@ -102,7 +102,12 @@ def find(root: Root, scope: Scope, command: FindNotes, *, clock: Clock = time.mo
 def _match(root: Root, path: RelPath, wanted: str) -> Match | None:
     try:
         note = summarize(root, path)
-    except SandboxError:
+    except SandboxError as error:
+        if not isinstance(error, (Missing, NotAFolder)) and wanted in (
+            fold(str(path)),
+            fold(stem(str(path))),
+        ):
+            raise  # it is there, and no other is meant
         # Gone or not readable: it cannot be acted upon either.
         return None
     title = fold(note.title)

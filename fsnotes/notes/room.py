@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.errors import NoRoom, NotCounted
+from sandbox.errors import StorageFailed
 from sandbox.names import RelPath
 from sandbox.policy import MOST_ENTRIES, Quota
 from sandbox.root import Root, Tally
@@ -94,9 +95,17 @@ class Room:
             self._entries += max(0, growth.entries)
 
     def _check_disk(self, path: RelPath, written: int) -> None:
-        space = self._root.space(path)
+        asked = self._quota.min_free_bytes is not None
+        try:
+            space = self._root.space(path)
+        except StorageFailed:
+            if asked:
+                raise
+            return
+        if not asked and space.free == 0:
+            # Some file systems say so that do not know. One that is really full says it to whoever writes.
+            return
         floor = self._quota.floor(space.total)
-        # A file system that does not tell its size has no floor, unless one was set, which then cannot be kept.
         if floor and not space.free - written >= floor:
             raise NoRoom("min_free_bytes", floor)
 
@@ -115,9 +124,9 @@ class Room:
 
     def _over(self, growth: Growth) -> NoRoom | None:
         most_bytes, most_entries = self._quota.max_bytes, self._most_entries
-        if most_bytes is not None and not self._bytes + growth.bytes <= most_bytes:
+        if most_bytes is not None and growth.bytes > 0 and not self._bytes + growth.bytes <= most_bytes:
             return NoRoom("max_bytes", most_bytes)
-        if not self._entries + growth.entries <= most_entries:
+        if growth.entries > 0 and not self._entries + growth.entries <= most_entries:
             return NoRoom("max_entries", most_entries)
         return None
 
@@ -138,7 +147,13 @@ class Room:
             self._counted_at = None
             self._bytes = self._entries = 0
             self._tally = self._root.tally(clock=self._clock)
-        if not self._tally.step(STEP_SECONDS) and not self._is_too_much(self._tally):
+        try:
+            complete = self._tally.step(STEP_SECONDS) or self._is_too_much(self._tally)
+        except BaseException:
+            # It cannot go on, and what it has is not all.
+            self._drop_tally()
+            raise
+        if not complete:
             raise NotCounted
         self._bytes += self._tally.bytes
         self._entries += self._tally.entries

@@ -118,8 +118,20 @@ def position_text(position: Position) -> str:
 
 
 def position_after(path: str) -> str:
-    """Return the position right behind *path*, a note, folder or skipped entry of a reply, and all beneath it."""
+    """Return the position right behind *path*, a skipped entry of a reply, and all beneath it.
+
+    That of a note or folder of a reply is its path itself.
+    """
     return f"{path}/{_BEHIND}"
+
+
+def place_of(item: Skipped) -> Position:
+    """Return where a skipped entry with a path comes among the paths of a listing.
+
+    A placeholder comes behind what is in a folder of the name that it stands for.
+    """
+    parts = tuple((item.path or "").split("/"))
+    return (*parts, _BEHIND) if item.reason == "not_downloaded" else parts
 
 
 def walk(

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from fsnotes.errors import FsnotesError, InvalidArgument, NoteChanged, NoteNotFound, PathRefused, Unavailable
+from fsnotes.errors import (
+    FsnotesError,
+    InvalidArgument,
+    NotCounted,
+    NoteChanged,
+    NoteNotFound,
+    PathRefused,
+    Unavailable,
+)
 from fsnotes.notes.commands import (
     FindReceipt,
     ListTrash,
@@ -202,25 +210,28 @@ def restore(
     path needs more: then there must be room for them.
     """
     _check_entry(command.entry)
-    if command.new_path is not None:
+    try:
+        with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+            held = root.trashed(command.entry)
+            if held is None or not _Visible(root, scope).shows(held.path):
+                raise NoteNotFound("trash entry", command.entry)
+            data = root.receipt(held.path, entry=command.entry)
+            if data is None:
+                raise NoteNotFound("trash entry", command.entry)
+            if command.new_path is None:
+                vacancy = former_place(root, scope, held.path)
+            else:
+                vacancy = new_note(root, scope, command.new_path)
+            more = vacancy.missing - 1 - _entry_folders(held.path)
+            try:
+                with room.taking(vacancy.path, Growth(entries=max(0, more))):
+                    restored = root.restore(command.entry, vacancy.path)
+            except Missing:
+                raise NoteNotFound("trash entry", command.entry) from None
+    except NotCounted:
+        # Not while the lock is held. Most restores add nothing, and need no count.
         room.prepare()
-    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
-        held = root.trashed(command.entry)
-        if held is None or not _Visible(root, scope).shows(held.path):
-            raise NoteNotFound("trash entry", command.entry)
-        data = root.receipt(held.path, entry=command.entry)
-        if data is None:
-            raise NoteNotFound("trash entry", command.entry)
-        if command.new_path is None:
-            vacancy = former_place(root, scope, held.path)
-        else:
-            vacancy = new_note(root, scope, command.new_path)
-        more = vacancy.missing - 1 - _entry_folders(held.path)
-        try:
-            with room.taking(vacancy.path, Growth(entries=max(0, more))):
-                restored = root.restore(command.entry, vacancy.path)
-        except Missing:
-            raise NoteNotFound("trash entry", command.entry) from None
+        raise
     return Restored(str(restored), etag(data))
 
 

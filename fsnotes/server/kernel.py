@@ -98,6 +98,8 @@ class Kernel:
         self._tools = {tool.name: tool for tool in offered(read_only=read_only)}
         self._listed = tool_list(read_only=read_only)
         self._max_calls = max_calls
+        self._changing = 0
+        self._max_changing = max_calls - max_calls // 4
         self._threads = Threads(max_calls, name="fsnotes-call")
         # One connection for every request, which nothing is read from: what a client can do is judged from
         # each request's own envelope. Made for each, as `serve_one` does, it costs a third of a call.
@@ -143,7 +145,7 @@ class Kernel:
             raise _refused(stray)
         try:
             given = fit(params.arguments or {}, tool.input_schema)
-            return await self._in_thread(lambda: self._perform(tool, given, exchange))
+            return await self._in_thread(lambda: self._perform(tool, given, exchange), change=tool.changes)
         except FsnotesError as error:
             failure = describe(error)
             if failure.rpc is not None:
@@ -191,10 +193,15 @@ class Kernel:
         """How much blocking work has not ended, also where nobody waits for it any more."""
         return self._threads.running
 
-    async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        if self.running >= self._max_calls:
+    async def _in_thread(self, work: Callable[[], Any], *, change: bool) -> Any:
+        # Changes may all wait for locks; a quarter of the places is for who only looks.
+        if self.running >= self._max_calls or (change and self._changing >= self._max_changing):
             raise LimitReached("calls in flight")
-        return await self._run(work)
+        self._changing += change
+        try:
+            return await self._run(work)
+        finally:
+            self._changing -= change
 
     async def _run(self, work: Callable[[], Any]) -> Any:
         return await self._threads.run(partial(_contained, work))

@@ -180,16 +180,23 @@ class _Connection:
         if line is None:
             self._refuse(NOT_JSON)
         elif len(line) > LARGE_FRAME:
-            # Parsing it may take seconds. What comes behind it waits, so that the order is kept.
-            self._parsing = True
-            parsed = asyncio.get_running_loop().run_in_executor(self._parser, parse_frame, line)
-            task = asyncio.ensure_future(self._take_parsed(parsed))
-            self._tasks.add(task)
-            task.add_done_callback(self._served)
+            self._take_large(line)
         elif line.strip(b" \t\r"):
             self._act(parse_frame(line))
         if self._is_congested:
             self._input.pause()
+
+    def _take_large(self, line: bytes) -> None:
+        """Parse *line* beside the loop: it may take seconds. What comes behind it waits, so the order is kept."""
+        try:
+            parsed = asyncio.get_running_loop().run_in_executor(self._parser, parse_frame, line)
+        except RuntimeError:  # the host has no thread to give
+            self._act(parse_frame(line))
+            return
+        self._parsing = True
+        task = asyncio.ensure_future(self._take_parsed(parsed))
+        self._tasks.add(task)
+        task.add_done_callback(self._served)
 
     async def _take_parsed(self, parsed: Awaitable[Frame]) -> None:
         try:

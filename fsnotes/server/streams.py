@@ -90,10 +90,14 @@ class FrameWriter:
 
     def _begin(self) -> None:
         self._write()
-        if self._queue:
-            asyncio.get_running_loop().add_writer(self._fd, self._go_on)
-        else:
+        if not self._queue:
             self._begun = False
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            loop.add_writer(self._fd, self._go_on)
+        except PermissionError:  # a regular file, which takes everything: more was sent meanwhile
+            loop.call_soon(self._begin)
 
     def _go_on(self) -> None:
         self._write()

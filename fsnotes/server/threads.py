@@ -84,7 +84,7 @@ class Threads:
                 )
                 try:
                     thread.start()
-                except RuntimeError:  # the host has no more threads to give
+                except Exception:  # noqa: BLE001 - the host has no more threads, or no memory for one
                     self._do_without()
                     return
             # Only now, as a thread may have been impossible to start, or another may have come for it meanwhile.

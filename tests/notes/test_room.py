@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from dataclasses import dataclass
@@ -28,9 +29,9 @@ from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import Workspace
 from fsnotes.notes.room import COUNT_SECONDS, REFUSAL_SECONDS, Growth, Room
 from fsnotes.notes.scope import Scope
-from sandbox.errors import Exists
+from sandbox.errors import Exists, StorageFailed
 from sandbox.names import ROOT, RelPath
-from sandbox.policy import Quota
+from sandbox.policy import Policy, Quota
 from sandbox.root import Root, Space, Tally
 from tests.disk import Tree
 from tests.notes.conftest import Vault
@@ -171,7 +172,7 @@ def test_what_needs_no_room_is_never_kept_waiting_by_a_count(vault: Vault) -> No
             NoRoom("min_free_bytes", 9),
             (
                 "limit: 9 bytes must stay free on the workspace's disk (min_free_bytes), and this would leave less;"
-                " nothing was done, its owner can make room there"
+                " nothing was done, its owner can make room there or set min_free_bytes"
             ),
         ),
     ],
@@ -225,6 +226,49 @@ def counter(disk: Tree, **bounds: int) -> Counter:
 @pytest.fixture
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "STEP_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("space", [Space(0, PEBIBYTE), Space(0, 0), StorageFailed(errno.ENOSYS, "fstatvfs")])
+def test_a_file_system_that_does_not_tell_what_is_free_has_a_floor_only_where_one_is_set(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, space: Space | StorageFailed
+) -> None:
+    def told(_: Root, __: RelPath) -> Space:
+        if isinstance(space, StorageFailed):
+            raise space
+        return space
+
+    monkeypatch.setattr(Root, "space", told)
+    with disk.open_root("root", Policy()) as root:
+        with Room(root, Quota()).taking(RelPath(("a.md",)), Growth(1, 1, 1)):
+            pass
+        with (
+            pytest.raises((NoRoom, StorageFailed)),
+            Room(root, Quota(min_free_bytes=1)).taking(RelPath(("a.md",)), Growth(1, 1, 1)),
+        ):
+            pytest.fail("there was room")
+
+
+def test_a_count_that_failed_is_not_taken_for_a_whole_one(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.build(*(f"root/{number}.md: {'x' * 100}" for number in range(20)))
+    step, failures = Tally.step, [MemoryError()]
+
+    def fail_once(tally: Tally, seconds: float) -> bool:
+        if failures:
+            tally._work.throw(failures.pop())
+        return step(tally, seconds)
+
+    monkeypatch.setattr(Tally, "step", fail_once)
+    with disk.open_root("root", Policy()) as root:
+        filled = Room(root, Quota(max_bytes=1_999), clock=lambda: 0.0)
+        with pytest.raises(MemoryError):
+            filled.prepare()
+        filled.prepare()
+        with pytest.raises(NoRoom), filled.taking(RelPath(("a.md",)), Growth(1, 1, 1)):
+            pytest.fail("there was room")
+        with filled.taking(RelPath(("a",)), Growth(0, 1)):
+            pass  # what adds no bytes is not refused for bytes
 
 
 def test_without_a_quota_nothing_is_ever_counted(disk: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

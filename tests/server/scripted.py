@@ -1,6 +1,7 @@
 """A server whose service does what the path of a note says: to make calls wait, fail and crash on demand.
 
-`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go; answering a deletion makes the file
+`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go, and so does `notes_create` of PATH with
+the content `wait`; answering a deletion makes the file
 that is its state.
 """
 
@@ -33,10 +34,7 @@ class ScriptedService:
         kind, _, name = path.partition("/")
         match kind:
             case "wait":
-                (self._folder / f"{name}.begun").touch()
-                end = time.monotonic() + BOUND
-                while not (self._folder / f"{name}.go").exists() and time.monotonic() < end:
-                    time.sleep(0.002)
+                self._wait(name)
                 if call.abandoned():
                     (self._folder / f"{name}.abandoned").touch()
                 (self._folder / f"{name}.done").touch()
@@ -63,7 +61,15 @@ class ScriptedService:
         text = name
         return NoteRead(NoteText(path, "e" * 32, len(text), text, 1, 1, 1, None, None))
 
+    def _wait(self, name: str) -> None:
+        (self._folder / f"{name}.begun").touch()
+        end = time.monotonic() + BOUND
+        while not (self._folder / f"{name}.go").exists() and time.monotonic() < end:
+            time.sleep(0.002)
+
     def create(self, call: Call, workspace_uri: str, path: str, content: str) -> NoteCreated:
+        if content == "wait":
+            self._wait(path)
         (self._folder / path).write_text(content)
         return NoteCreated(Created(path, "e" * 32, len(content)))
 

@@ -271,6 +271,24 @@ def test_one_call_too_many_is_refused_and_room_is_made_when_one_ends(start: Star
     assert text_of(wire.ask(read(5, "text/c"))) == "c"
 
 
+def test_changes_that_wait_leave_places_to_who_only_looks(start: Start, tmp_path: Path) -> None:
+    def create(id_: int, path: str, content: str = "wait") -> dict[str, Any]:
+        return call(id_, "notes_create", {"workspaceUri": "file:///w", "path": path, "content": content})
+
+    wire = start(max_calls=4)
+    wire.read()
+    wire.send(*(create(number, str(number)) for number in range(3)))
+    for number in range(3):
+        begun(tmp_path / str(number))
+    assert wire.ask(create(3, "3", "x")) == failed(3, LIMIT, SERVER)
+    assert not (tmp_path / "3").exists()
+    assert text_of(wire.ask(read(4, "text/a"))) == "a"
+    for number in range(3):
+        let_go(tmp_path / str(number))
+    assert sorted(wire.receive_all(3)) == [0, 1, 2]
+    assert wire.ask(create(5, "5", "x"))["result"]["structuredContent"]["path"] == "5"
+
+
 def test_a_cancelled_call_goes_unanswered_and_is_told(wire: Wire, tmp_path: Path) -> None:
     wire.send(wait(1, tmp_path / "a"), wait("1", tmp_path / "b"))
     begun(tmp_path / "a")

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import os
+import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from fsnotes.server import ServerSettings
+from fsnotes.server.front import Front
+from fsnotes.server.stdio import LARGE_FRAME, _Connection
 from fsnotes.server.streams import QUEUE_HIGH, FrameWriter
 
 SMALL_PIPE = 4_096
@@ -97,3 +104,59 @@ def test_relief_is_told_once_the_reader_has_caught_up(pipe: tuple[int, int]) -> 
 
     asyncio.run(asyncio.wait_for(go(), LONG))
     assert relieved == [1]
+
+
+class NoKernel:
+    """A front that answers nothing: what is tested is what comes before it."""
+
+    def load(self) -> None:
+        pass
+
+    async def loaded(self, seconds: float) -> None:
+        pass
+
+
+def test_a_large_frame_is_read_where_no_thread_can_be_had_for_it() -> None:
+    source, feeding = os.pipe()
+    reading, sink = os.pipe()
+    for descriptor in (source, sink):
+        os.set_blocking(descriptor, False)
+
+    async def go() -> int:
+        connection = _Connection(cast(Front, NoKernel()), ServerSettings(), source, sink)
+        connection._parser.shutdown()  # from here on it refuses as one does that gets no thread
+        broken = b'{"a":[' + b"[]," * (LARGE_FRAME // 3 + 1) + b"]}\n"
+        feeder = threading.Thread(target=lambda: (os.write(feeding, broken * 2), os.close(feeding)))
+        feeder.start()
+        code = await asyncio.wait_for(connection.run(), LONG)
+        feeder.join(LONG)
+        assert not connection.is_parsing
+        return code
+
+    os.set_blocking(feeding, True)
+    assert asyncio.run(go()) == 0
+    os.close(sink)
+    with open(reading, "rb") as answers:
+        refused = [json.loads(line) for line in answers]
+    assert [answer["error"]["code"] for answer in refused] == [-32700, -32700]
+    os.close(source)
+
+
+def test_what_is_sent_to_a_file_while_more_is_being_written_arrives_too(tmp_path: Path) -> None:
+    async def go() -> None:
+        descriptor = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
+        more = [b"more"]
+
+        def send_more() -> None:
+            while more:
+                writer.send(more.pop())
+
+        writer = FrameWriter(descriptor, on_relief=send_more, on_broken=lambda: None)
+        large = b"a" * (QUEUE_HIGH // 2)
+        writer.send(large)
+        await asyncio.wait_for(writer.has_left(len(large) + 4), LONG)
+        await asyncio.wait_for(writer.has_left(writer.send(b"end")), LONG)
+        os.close(descriptor)
+        assert (tmp_path / "out").read_bytes() == large + b"moreend"
+
+    asyncio.run(go())

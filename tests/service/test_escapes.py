@@ -29,6 +29,7 @@ from fsnotes.errors import (
     NoteNotFound,
     NoteTooLarge,
     NotText,
+    Unavailable,
 )
 from fsnotes.failures import describe
 from fsnotes.notes import finding
@@ -901,6 +902,48 @@ def test_a_note_that_cannot_be_read_is_said_to_be_left_out(
     second = service.list(ALICE, household.uri, limit=2, cursor=first.cursor)
     assert [note.path for note in (*first.notes, *second.notes)] == ["a.md", "z.md"]
     assert second.cursor is None
+
+
+def test_pages_of_any_size_tell_of_everything_once_where_names_meet(household: Household) -> None:
+    for path in ("a.md/in1.md", "a.md/in2.md", "b.md/x.md", "c.md", "z.md/y.md", "z.md/z.md/n.md"):
+        household.write(path, "x")
+    for path in (".a.md.icloud", ".c.md.icloud", "z.md/.z.md.icloud", ".z.md.icloud"):
+        household.write(path, "bplist")
+    (household.vault / "b.md" / "link").symlink_to("x.md")
+    service, uri = household.service(), household.uri
+    for recursive in (True, False):
+        whole = service.list(ALICE, uri, recursive=recursive).document()
+        assert len(whole["skipped"]) == (5 if recursive else 3)
+        for limit in range(1, 8):
+            pages, cursor = [], None
+            while not pages or cursor is not None:
+                pages.append(service.list(ALICE, uri, recursive=recursive, limit=limit, cursor=cursor))
+                cursor = pages[-1].cursor
+            told = [page.document() for page in pages]
+            for half in ("notes", "folders", "skipped"):
+                assert [item for page in told for item in page[half]] == whole[half], (recursive, limit, half)
+
+
+def test_a_note_that_cannot_be_read_is_not_said_to_be_missing(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    household.write("locked.md", "x")
+    household.write("B.md", "# other\n")
+    (household.vault / "locked.md").chmod(0)
+    summarize = finding.summarize
+
+    def as_anybody(root: Root, path: RelPath) -> NoteSummary:
+        if str(path) == "locked.md":
+            raise StorageFailed(errno.EACCES, "open")
+        return summarize(root, path)
+
+    monkeypatch.setattr(finding, "summarize", as_anybody)
+    service = household.service()
+    for title in ("locked", "locked.md", "LOCKED"):
+        with pytest.raises(Unavailable):
+            ask(service, ALICE, household.uri, title)
+    assert isinstance(ask(service, ALICE, household.uri, "other"), Asked)
+    assert isinstance(ask(service, ALICE, household.uri, "b"), Asked)
 
 
 def test_a_cloud_placeholder_is_told_as_not_downloaded(household: Household) -> None:
