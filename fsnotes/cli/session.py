@@ -55,9 +55,6 @@ def session(options: argparse.Namespace, console: Console) -> Iterator[Session]:
     """Open the service for the one workspace that the command is for."""
     settings, workspace = _choose(options)
     start_logging(settings.log_level, settings.log_format)
-    if options.jail is None and settings.jail_mode == "best-effort":
-        # A person's own command says nothing of the level that it does not have: nobody else speaks through it.
-        settings = replace(settings, jail_mode="off")
     product = wiring.build(replace(settings, workspaces=(workspace,)))
     try:
         for notice in product.notices:

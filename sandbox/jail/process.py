@@ -62,11 +62,20 @@ def import_folders(*packages: str) -> tuple[str, ...]:
         folder = spec.origin
         for _ in range(steps):
             folder = os.path.dirname(folder)
-        if not os.path.isdir(folder):
+        absolute = _absolute(folder)
+        if absolute is None or not os.path.isdir(absolute):
             raise ValueError(f"{name} is not a package in a folder")
-        found.add(os.path.abspath(folder))
-    order = {os.path.abspath(path): place for place, path in reversed(list(enumerate(sys.path)))}
+        found.add(absolute)
+    order = {_absolute(path): place for place, path in reversed(list(enumerate(sys.path)))}
     return tuple(sorted(found, key=lambda folder: (order.get(folder, len(order)), folder)))
+
+
+def _absolute(path: str) -> str | None:
+    """Return *path* from the root on; None where it is relative to a current folder that is gone."""
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        return None
 
 
 class WorkerProcess:

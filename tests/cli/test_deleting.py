@@ -282,7 +282,7 @@ def test_ctrl_c_between_the_halves_of_a_deletion_comes_too_late(shell: Shell, ag
         f"    for _ in range({1 + again}):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "Root.trash = interrupted\n"
-        f"sys.exit(main(['delete', 'a', '-w', {str(shell.vault)!r}]))\n"
+        f"sys.exit(main(['delete', 'a', '--jail', 'off', '-w', {str(shell.vault)!r}]))\n"
     )
     with Terminal([*FSNOTES[:-2], "-c", code], shell.environ(), shell.home, results_too=False) as terminal:
         terminal.answer(sure("a.md"), "yes\n")
