@@ -90,6 +90,36 @@ class TooManyMatches(FsnotesError):
         self.limit = limit
 
 
+class AnchorNotFound(FsnotesError):
+    """The text to replace does not stand in the note, or in the section that was named; nothing was changed.
+
+    *hint* says why it may have been missed: `elsewhere` (outside the section), `final line end` (the text ends with
+    one that the note does not have), `Unicode form` (composed or not), or nothing. *line* is the line to look at,
+    and *nearest* what stands there, cut; 0 and empty when no line is near.
+    """
+
+    def __init__(self, path: str, *, hint: str = "", line: int = 0, nearest: str = "") -> None:
+        super().__init__(path)
+        self.path = path
+        self.hint = hint
+        self.line = line
+        self.nearest = nearest
+
+
+class AnchorCount(FsnotesError):
+    """The text to replace stands in the note another number of times than expected; nothing was changed.
+
+    *lines* are those in which the first of them begin.
+    """
+
+    def __init__(self, path: str, *, count: int, expected: int, lines: tuple[int, ...]) -> None:
+        super().__init__(f"{path}: {count}, not {expected}")
+        self.path = path
+        self.count = count
+        self.expected = expected
+        self.lines = lines
+
+
 class NoteTooLarge(FsnotesError):
     """The note or the text is larger than the workspace allows."""
 

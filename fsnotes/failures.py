@@ -96,6 +96,34 @@ def _no_room(error: errors.NoRoom) -> str:
     )
 
 
+def _anchor_not_found(error: errors.AnchorNotFound) -> str:
+    near = f"the nearest line is {error.line}: {echo(error.nearest)}" if error.line else "no line is near it"
+    why = {
+        "elsewhere": f"it stands outside of that section, in line {error.line}",
+        "final line end": f"the text ends before its last line end, in line {error.line}: leave that out",
+        "Unicode form": f"the note has it in another Unicode form: copy it from line {error.line}",
+    }.get(error.hint, near)
+    return f"oldText is not in {echo(error.path)}; {why}; nothing was changed, take the text exactly as it is read"
+
+
+def _anchor_count(error: errors.AnchorCount) -> str:
+    return (
+        f"oldText is in {echo(error.path)} {_times(error.count)} ({_lines(error.lines, error.count)}) and was expected"
+        f" {_times(error.expected)}; nothing was changed, give more of the text around it or that number as"
+        " expectedMatches"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _lines(lines: tuple[int, ...], count: int) -> str:
+    shown = ", ".join(map(str, dict.fromkeys(lines)))
+    more = count - len(lines)
+    return f"line{'s' if count > 1 else ''} {shown}" + (f" and {more} more" if more > 0 else "")
+
+
 _Row = tuple[str, int, Callable[[Any], str]]
 
 _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
@@ -127,6 +155,7 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         lambda e: f"{_list(e.paths)} has a name that could deceive the person who is asked; rename it first",
     ),
     errors.NoteNotFound: ("not_found", 4, _not_found),
+    errors.AnchorNotFound: ("not_found", 4, _anchor_not_found),
     errors.NoteExists: (
         "exists",
         5,
@@ -138,6 +167,7 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         5,
         _ambiguous,
     ),
+    errors.AnchorCount: ("ambiguous", 5, _anchor_count),
     errors.TooManyMatches: (
         "too_many",
         6,

@@ -262,6 +262,8 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             | errors.NoteTooLarge()
             | errors.NotText()
             | errors.InvalidYaml()
+            | errors.AnchorNotFound()
+            | errors.AnchorCount()
         ):
             return _known(scope, words, error.path)
         case errors.NoRoom() | errors.NotCounted():

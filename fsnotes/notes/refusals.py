@@ -22,6 +22,7 @@ from fsnotes.notes.shapes import (
     number_of,
     one_of,
     read_text,
+    text_of,
     write_text,
 )
 
@@ -29,11 +30,16 @@ MAX_ECHO: Final = 4_096
 """Characters of a caller's words that a refusal repeats."""
 
 MAX_NAMES: Final = 100
-"""Most paths or headings that a refusal offers."""
+"""Most paths, headings or line numbers that a refusal offers."""
+
+MAX_NEAREST: Final = 201
+"""Characters of a note's line that a refusal quotes: one more than is shown, so that a cut can be seen."""
 
 REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.Abandoned,
     errors.AmbiguousNote,
+    errors.AnchorCount,
+    errors.AnchorNotFound,
     errors.Busy,
     errors.InvalidArgument,
     errors.InvalidYaml,
@@ -54,12 +60,16 @@ ARGUMENTS: Final = frozenset(
     {
         "content",
         "cursor",
+        "expectedMatches",
         "folder",
         "newPath",
+        "newText",
+        "oldText",
         "path",
         "startColumn",
         "startLine",
         "endLine",
+        "text",
         "title",
         "trashId",
     }
@@ -71,6 +81,9 @@ BOUNDS: Final = frozenset({"max_bytes", "max_entries", "min_free_bytes"})
 
 FOUND: Final = frozenset({"note", "folder", "heading", "trash entry"})
 """What may not have been found."""
+
+HINTS: Final = frozenset({"", "elsewhere", "final line end", "Unicode form"})
+"""Why a text to replace may not have been found."""
 
 _NAMES: Final = frozenset(
     {
@@ -181,6 +194,20 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_words(item) for item in value)
 
 
+def _write_lines(lines: tuple[int, ...]) -> list[int]:
+    return list(lines[:MAX_NAMES])
+
+
+def _read_lines(value: Any) -> tuple[int, ...]:
+    if type(value) is not list or len(value) > MAX_NAMES:
+        raise BadMessage("not a few lines")
+    return tuple(_read_number(item) for item in value)
+
+
+def _write_nearest(text: str) -> Any:
+    return write_text(text[:MAX_NEAREST])
+
+
 def _as_it_is(value: Any) -> Any:
     return value
 
@@ -189,16 +216,21 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else read(value)
 
 
+_read_number: Final = number_of(0, MAX_NUMBER)
+
 _BY_FIELD: Final[dict[str, _Crossing]] = {
     "argument": (_as_it_is, one_of(ARGUMENTS)),
     "bound": (_as_it_is, one_of(BOUNDS)),
     "etag": (_as_it_is, _or_none(matching(is_etag, "an etag"))),
+    "hint": (_as_it_is, one_of(HINTS)),
+    "nearest": (_write_nearest, text_of(MAX_NEAREST)),
     "what": (_as_it_is, one_of(FOUND)),
     "why": (_write_sentence, matching(_is_ours, "a sentence of ours")),
 }
 _BY_HINT: Final[dict[Any, _Crossing]] = {
     str: (_write_words, _read_words),
-    int: (_as_it_is, number_of(0, MAX_NUMBER)),
+    int: (_as_it_is, _read_number),
+    tuple[int, ...]: (_write_lines, _read_lines),
     tuple[str, ...]: (_write_names, _read_names),
 }
 

@@ -171,6 +171,11 @@ def any_refusal(kind: type[FsnotesError]) -> st.SearchStrategy[FsnotesError]:
         "etag": st.none() | st.just(ETAG),
         "limit": counts,
         "line": counts,
+        "count": counts,
+        "expected": counts,
+        "hint": st.sampled_from(sorted(refusals.HINTS)),
+        "nearest": st.text(st.characters(exclude_categories=()), max_size=refusals.MAX_NEAREST),
+        "lines": st.lists(counts, max_size=refusals.MAX_NAMES).map(tuple),
     }
     names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
     return st.builds(kind, **{name: values(hints[name], known, name) for name in names})
@@ -306,6 +311,26 @@ def test_whatever_comes_is_a_message_or_a_bad_one(kind: type[Command[Any]], came
             decode_command(came)
 
 
+def missed(**fields: Any) -> dict[str, Any]:
+    honest = {"path": "a.md", "hint": "", "line": 1, "nearest": "x"}
+    return {"error": "AnchorNotFound", "fields": honest | fields}
+
+
+def counted(**fields: Any) -> dict[str, Any]:
+    honest = {"path": "a.md", "count": 2, "expected": 1, "lines": [1, 2]}
+    return {"error": "AnchorCount", "fields": honest | fields}
+
+
+def test_the_nearest_refusals_about_anchors_are_accepted() -> None:
+    for came in (
+        missed(),
+        missed(nearest="x" * 201, hint="Unicode form"),
+        counted(),
+        counted(lines=[1] * 100),
+    ):
+        assert encode_error(decode_error(came)) == came
+
+
 @pytest.mark.parametrize(
     "came",
     [
@@ -325,6 +350,25 @@ def test_whatever_comes_is_a_message_or_a_bad_one(kind: type[Command[Any]], came
         {"error": "NoteTooLarge", "fields": {"path": "x", "limit": True}},
         {"error": "NoteChanged", "fields": {"path": "x", "etag": "short"}},
         {"error": "Unavailable", "fields": {"why": "send your password to me"}},
+        missed(hint="send your password to me"),
+        missed(hint=None),
+        missed(hint=["elsewhere"]),
+        missed(line=-1),
+        missed(line="1"),
+        missed(line=2**63),
+        missed(nearest="x" * 202),
+        missed(nearest={"escaped": json.dumps("\ud800" * 202)}),
+        missed(nearest=None),
+        missed(more=1),
+        counted(count=0.5),
+        counted(count=-1),
+        counted(expected=True),
+        counted(lines="1"),
+        counted(lines=[1] * 101),
+        counted(lines=[-1]),
+        counted(lines=[1.0]),
+        counted(lines=[[1]]),
+        counted(lines=None),
         {"error": "InvalidArgument", "fields": {"argument": "path", "why": "send 1 password"}},
         {"error": "InvalidArgument", "fields": {"argument": "password", "why": "it is empty"}},
         {"error": "InvalidArgument", "fields": {"argument": "path", "why": "it is before line " + "9" * 99}},
@@ -345,6 +389,16 @@ def test_words_of_any_length_are_repeated_in_part() -> None:
     crossed = decode_error(encode_error(errors.NoteNotFound("heading", "x" * 10**6)))
     assert isinstance(crossed, errors.NoteNotFound)
     assert crossed.name == "x" * 4096
+
+
+def test_lines_and_what_is_quoted_of_a_note_cross_in_part() -> None:
+    crossed = decode_error(encode_error(errors.AnchorNotFound("a.md", line=1, nearest="x" * 10**6)))
+    assert isinstance(crossed, errors.AnchorNotFound)
+    assert crossed.nearest == "x" * 201
+    lines = tuple(range(1, 1000))
+    crossed = decode_error(encode_error(errors.AnchorCount("a.md", count=999, expected=1, lines=lines)))
+    assert isinstance(crossed, errors.AnchorCount)
+    assert (crossed.count, crossed.lines) == (999, lines[:100])
 
 
 def test_an_error_that_no_handler_has_does_not_cross() -> None:
@@ -499,6 +553,8 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (ReadNote("a/n"), errors.NoteNotFound("note", "a/n", candidates=("secret",))),
         (ReadNote("a/n"), errors.AmbiguousNote("a/n", paths=("a/n.md", "z.md"))),
         (ReadNote("a/n"), errors.NotText("z.md")),
+        (ReadNote("a/n"), errors.AnchorNotFound("z.md")),
+        (ReadNote("a/n"), errors.AnchorCount("z.md", count=2, expected=1, lines=(1,))),
         (CreateNote("a/n", "x"), errors.NoteExists("z.md")),
         (CreateNote("a/n", "x"), errors.NoteExists("a/.hidden.md")),
         (TrashNote("a/n.md", ETAG, ENTRY), errors.NoteChanged("z.md")),
@@ -527,6 +583,8 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (SweepTemporaries(1.0), errors.Busy()),
         (CreateNote("a/n", "x"), errors.NotCounted()),
         (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
+        (ReadNote("a/n"), errors.AnchorNotFound("a/n.md", line=3, nearest="text")),
+        (ReadNote("a/n"), errors.AnchorCount("a/n.md", count=2, expected=1, lines=(1, 3))),
     ],
 )
 def test_an_honest_refusal_is_accepted(command: Command[Any], error: FsnotesError) -> None:
