@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.access import Grant
@@ -173,10 +173,10 @@ class _Collected:
         for item in items:
             for place, known in enumerate(self._skipped):
                 if known.path is None and known.reason == item.reason:
-                    self._skipped[place] = replace(known, count=known.count + item.count)
+                    self._skipped[place] = Skipped(None, known.count + item.count, item.reason)
                     break
             else:
-                self._skipped.append(replace(item, path=None))
+                self._skipped.append(Skipped(None, item.count, item.reason))
 
     def listed(self, cursor: str | None) -> NotesListed:
         return NotesListed(tuple(self._notes), tuple(self._folders), tuple(self._skipped), cursor)

@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from fsnotes.errors import Busy, Unavailable
@@ -30,6 +29,7 @@ from sandbox.errors import (
 from sandbox.jail.events import Event
 from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
+from sandbox.records import record, replace
 from sandbox.root import Place
 
 RETRY_SECONDS: Final = 2.0
@@ -96,7 +96,7 @@ class WorkerMaker(Protocol):
         """Return a worker that serves nothing below *require*."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Begun:
     """A worker that looks, started, with the level that the workspace's workers must have from now on.
 

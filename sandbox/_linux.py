@@ -13,8 +13,9 @@ import os
 import stat
 import struct
 import sys
-from dataclasses import dataclass
 from typing import Any, Final
+
+from sandbox.records import record
 
 # O_PATH names an object without opening it. Where it does not exist (macOS), a look is an ordinary opening
 # that cannot block; that platform is not verified.
@@ -125,7 +126,7 @@ def renameat2(source_folder: int, source: bytes, target_folder: int, target: byt
         raise OSError(number, os.strerror(number))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Glance:
     """What a walk must know about one component: its file type bits, and the mount that it lies on.
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import replace
 from types import TracebackType
 from typing import Final
 
 from sandbox.errors import RootUnusable, UnacceptableName
 from sandbox.names import OWN_PREFIX, TRASH_FOLDER, RelPath
 from sandbox.policy import Links, Mounts, Policy
+from sandbox.records import replace
 from sandbox.reports import refusal
 from sandbox.resolve import Resolver, ResolverChoice, choose_resolver
 from sandbox.steps import Observer

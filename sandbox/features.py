@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from sandbox.beneath import UNSUPPORTED, Beneath, Descriptor
 from sandbox.locking import Lock, LockKind
 from sandbox.objects import FileIdentity
+from sandbox.records import record
 from sandbox.renaming import exchange, lstat, temporary_name
 from sandbox.resolve import READ_FOLDER, WalkResolver
 
 _LETTERS: Final = "-k\u00e9"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Features:
     """What was found. None where it was not tried, or could not be, because nothing can be written here."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from sandbox.errors import InvalidPath, Traversal, UnacceptableName
+from sandbox.records import record
 
 MAX_DEPTH = 64
 MAX_NAME_BYTES = 255
@@ -53,7 +53,7 @@ def component_fault(name: str) -> InvalidPath | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record
 class RelPath:
     """A path relative to a root, one component after the other; without components it is the root itself.
 
@@ -95,6 +95,9 @@ class RelPath:
         if text == "":
             return ROOT
         return cls.parse(text if text == "/" else text.removesuffix("/"))
+
+    def __lt__(self, other: RelPath) -> bool:
+        return self.parts < other.parts
 
     def __str__(self) -> str:
         return "/".join(self.parts)

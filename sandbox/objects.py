@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from sandbox.names import RelPath
+from sandbox.records import record
 
 MAX_UNNAMEABLE: Final = 50
 """How many names that cannot be sent as text a listing shows; it counts them all."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileIdentity:
     """Which file it was, and whether it has been written since.
 
@@ -75,7 +75,7 @@ class Kind(Enum):
         return cls.OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One name in a folder. `identity` is there for files and folders, when it was asked for."""
 
@@ -84,7 +84,7 @@ class Entry:
     identity: FileIdentity | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listing:
     """One folder: `entries` sorted by name, and the names that no RelPath can hold.
 
@@ -97,7 +97,7 @@ class Listing:
     unnameable_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Content:
     """A file's bytes, and the identity it had before they were read."""
 
@@ -105,7 +105,7 @@ class Content:
     identity: FileIdentity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replaced:
     """The identity of the file that holds the text, and what of the former one could not be kept."""
 
@@ -113,7 +113,7 @@ class Replaced:
     not_kept: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TrashedFile:
     """The one file in a trash entry: where it was, and which it is."""
 
@@ -121,7 +121,7 @@ class TrashedFile:
     identity: FileIdentity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SweepReport:
     """How many temporaries went to the trash, and whether the whole tree was looked at."""
 

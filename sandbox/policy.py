@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from sandbox.errors import HardLinkRefused, NotRegular, TooLarge
 from sandbox.names import RelPath
+from sandbox.records import record
 
 DEFAULT_FILE_BYTES: Final = 1_048_576
 DEFAULT_ENTRIES: Final = 200_000
@@ -49,7 +49,7 @@ class Mounts(Enum):
     ALLOW = "allow"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Policy:
     """The rules of one root. The defaults are the strictest.
 
@@ -80,7 +80,7 @@ class Policy:
             raise TooLarge(str(path), limit=self.max_file_bytes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quota:
     """How much a root may hold, all in all, and how much must stay free on its file system.
 

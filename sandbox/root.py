@@ -22,7 +22,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
 
@@ -44,6 +43,7 @@ from sandbox.objects import (
     TrashedFile,
 )
 from sandbox.policy import Policy
+from sandbox.records import record
 from sandbox.resolve import ResolverChoice
 from sandbox.steps import Observer, ignore
 from sandbox.usage import Space, Tally, space
@@ -68,7 +68,7 @@ SWEEP_AGE_SECONDS: Final = 60.0
 _STRICT: Final = Policy()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A path, and the device and inode of the directory that it led to."""
 

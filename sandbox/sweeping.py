@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.beneath import Beneath, Descriptor, sync_folder
@@ -18,6 +17,7 @@ from sandbox.errors import PathError, SandboxError
 from sandbox.folders import OWN_FOLDER, FolderForChange
 from sandbox.names import MAX_DEPTH, OWN_PREFIX, TRASH_FOLDER
 from sandbox.objects import FileIdentity, SweepReport
+from sandbox.records import record
 from sandbox.renaming import lstat, move_to_private
 from sandbox.resolve import READ_FOLDER
 from sandbox.trash import TrashResolver
@@ -28,7 +28,7 @@ _PREFIX: Final = OWN_PREFIX.encode()
 _TRASH: Final = TRASH_FOLDER.encode()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Found:
     folder: tuple[bytes, ...]
     name: bytes

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.objects import FileIdentity
+from sandbox.records import record
 from sandbox.renaming import lstat, temporary_name
 from sandbox.steps import Observer, Step
 
@@ -23,7 +23,7 @@ PRIVATE: Final = 0o600
 """Mode of a file whose final mode is set when its text is in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TemporarySteps:
     """Which steps the observer is told of."""
 
@@ -32,7 +32,7 @@ class TemporarySteps:
     synced: Step
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Temporary:
     """A finished temporary: its name in the folder and the identity that our text has."""
 

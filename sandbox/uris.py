@@ -7,10 +7,10 @@ anything is there, is decided elsewhere: a parsed URI is a name, not a right.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from sandbox.errors import InvalidUri
 from sandbox.names import component_fault
+from sandbox.records import record
 
 MAX_URI_BYTES = 8192  # decoded; room for a workspace and the longest path beneath it
 
@@ -24,7 +24,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _ENCODED = tuple(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in range(256))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileUri:
     """An absolute `file://` URI on this host, as its decoded components; without components it is "/".
 
@@ -32,7 +32,7 @@ class FileUri:
     """
 
     parts: tuple[str, ...]
-    trailing_slash: bool = field(default=False, compare=False)
+    trailing_slash: bool = False
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -83,6 +83,12 @@ class FileUri:
             return cls((), trailing_slash=True)
         path = absolute[1:]
         return cls(tuple(path.removesuffix("/").split("/")), trailing_slash=path.endswith("/"))
+
+    def __eq__(self, other: object) -> bool:
+        return self.parts == other.parts if isinstance(other, FileUri) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
 
     def __str__(self) -> str:
         """The canonical spelling: everything escaped but unreserved characters, no trailing slash."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass
 
 from sandbox.beneath import Beneath, Descriptor
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Mounts
+from sandbox.records import record
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK_FOLDER, READ_FOLDER
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Space:
     """A file system, in bytes: what is *free* for whoever has no privileges, and its *total* size.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -17,6 +16,7 @@ from fsnotes.errors import AnchorCount, AnchorNotFound, InvalidArgument
 from fsnotes.notes.line_ends import LF, LfText, count_ends, line_numbers, with_lf
 from fsnotes.notes.nearest import Near, line_at, nearest
 from fsnotes.notes.texts import encoded
+from sandbox.records import record
 
 MAX_EXPECTED: Final = 10_000
 """Most places that one edit changes."""
@@ -25,7 +25,7 @@ MAX_LINES: Final = 20
 """Most line numbers that a refusal gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Anchors:
     """The places where an anchor stands in a stretch of a note: in *text*, *starts*, in order and apart.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from typing import Any, Final
 
 from fsnotes import errors
@@ -44,6 +43,7 @@ from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_entry_name, is_hidden
+from sandbox.records import fields
 
 # A note's id that can be seen to be one without being taken apart: ASCII, short, not too deep, not hidden.
 _PLAIN: Final = re.compile(
@@ -274,7 +274,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
 
 def _words(command: Command[Any]) -> frozenset[str | None]:
     """Return the texts of *command*, as far as a refusal repeats them."""
-    values = (getattr(command, field.name) for field in fields(command))  # type: ignore[arg-type]  # all are
+    values = (getattr(command, name) for name in fields(type(command)))
     return frozenset(_cut(value) for value in values if isinstance(value, str))
 
 

@@ -6,10 +6,10 @@ relative, `/` between components. What a command does is written in `handlers.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, TypeVar
 
 from fsnotes.notes.scope import Scope
+from sandbox.records import record
 
 __all__ = [
     "MAX_POSITION",
@@ -54,7 +54,7 @@ MAX_POSITION: Final = 8_192
 # -- replies -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteStat:
     """A note as its folder shows it, without a look into it."""
 
@@ -80,7 +80,7 @@ SKIP_REASONS: Final = frozenset(
 """Why a listing leaves something out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skipped:
     """Something a listing leaves out, with its path where that can be shown, else only counted.
 
@@ -92,7 +92,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scanned:
     """A stretch of a listing, in path order. With *resume*, the next `ScanNotes` goes on from there."""
 
@@ -102,7 +102,7 @@ class Scanned:
     resume: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteSummary:
     """A note with what only its bytes tell."""
 
@@ -113,7 +113,7 @@ class NoteSummary:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Described:
     """The summaries in the order asked for, and what could not be read; *rest* was not looked at yet."""
 
@@ -122,7 +122,7 @@ class Described:
     rest: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """A note that answers to a title. *exact* says that title or path are equal to what was asked."""
 
@@ -134,7 +134,7 @@ class Match:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """The matches of one stretch of the workspace, in path order."""
 
@@ -142,7 +142,7 @@ class Found:
     resume: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteText:
     """A note's text or a part of it, exactly as in the file.
 
@@ -161,7 +161,7 @@ class NoteText:
     next_column: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Created:
     """The note that was made."""
 
@@ -170,7 +170,7 @@ class Created:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trashed:
     """The note that is in the trash."""
 
@@ -178,14 +178,14 @@ class Trashed:
     entry: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receipt:
     """Whether the entry holds the note that was to be deleted."""
 
     found: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TrashEntry:
     """A deleted note. *deleted_at* is the time in the entry's name, ISO 8601 with `Z`."""
 
@@ -195,7 +195,7 @@ class TrashEntry:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TrashPage:
     """Deleted notes, newest first."""
 
@@ -203,7 +203,7 @@ class TrashPage:
     resume: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Restored:
     """The note that is back."""
 
@@ -211,7 +211,7 @@ class Restored:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Swept:
     """How many temporaries of killed writes went to the trash."""
 
@@ -231,7 +231,7 @@ class Command(Generic[ReplyT]):
     changes: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScanNotes(Command[Scanned]):
     """List the notes of *folder* (empty: all folders of the scope), about *budget* entries a call."""
 
@@ -241,14 +241,14 @@ class ScanNotes(Command[Scanned]):
     budget: int = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DescribeNotes(Command[Described]):
     """Look into the notes at *paths*, as many as one call allows. Those that vanished are left out."""
 
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FindNotes(Command[Found]):
     """Find the notes whose title or path is *title* (NFC, case-folded), or whose title contains it."""
 
@@ -256,7 +256,7 @@ class FindNotes(Command[Found]):
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadNote(Command[NoteText]):
     """Read a note, one section of it or a range of lines, at most *limit* characters."""
 
@@ -268,7 +268,7 @@ class ReadNote(Command[NoteText]):
     limit: int = 40_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CreateNote(Command[Created]):
     """Make a note. Never overwrites."""
 
@@ -278,7 +278,7 @@ class CreateNote(Command[Created]):
     lock_timeout: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TrashNote(Command[Trashed]):
     """Move the note to the trash entry *entry* if its bytes are still those of *etag*.
 
@@ -292,7 +292,7 @@ class TrashNote(Command[Trashed]):
     lock_timeout: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FindReceipt(Command[Receipt]):
     """Say whether the entry holds the note with that etag."""
 
@@ -301,7 +301,7 @@ class FindReceipt(Command[Receipt]):
     entry: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListTrash(Command[TrashPage]):
     """List deleted notes, newest first."""
 
@@ -309,7 +309,7 @@ class ListTrash(Command[TrashPage]):
     limit: int = 100
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RestoreNote(Command[Restored]):
     """Put a deleted note back where it was, or at *new_path*. Never overwrites."""
 
@@ -319,7 +319,7 @@ class RestoreNote(Command[Restored]):
     lock_timeout: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SweepTemporaries(Command[Swept]):
     """Move temporaries of killed writes, older than a minute at *now* (epoch seconds), to the trash."""
 

@@ -8,13 +8,13 @@ counted elsewhere. There are no file names in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from fsnotes.notes.fitting import CONTINUES, shared
 from fsnotes.notes.hunks import LF, Block, above, below, blocks, hunks, lines_of
 from fsnotes.notes.splices import Splice
+from sandbox.records import record
 
 MAX_CHARACTERS: Final = 8_000
 MAX_LINE: Final = 1_000
@@ -24,7 +24,7 @@ _LEAD: Final = 60  # bytes that are shown before the change, in a line that is t
 _UNFINISHED: Final = "\\ No newline at end of file"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diff:
     """A unified diff: hunks, each line ended by LF; empty where nothing changed.
 

@@ -7,11 +7,11 @@ not plain. What the properties mean is decided elsewhere.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.errors import InvalidYaml, NotText
 from fsnotes.notes.yaml_blocks import YamlFault, parse
+from sandbox.records import record
 
 BOM: Final = b"\xef\xbb\xbf"
 MAX_BYTES: Final = 65_536
@@ -20,7 +20,7 @@ _OPENING: Final = re.compile(rb"---[ \t]*+(?:\r\n|\r|\n)")
 _CLOSING: Final = re.compile(rb"(?<![^\r\n])(?:---|\.\.\.)[ \t]*+(?:\r\n|\r|\n|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Split:
     """A note cut into *bom*, *opening* line, *block*, *closing* line and *body*; joined they are the note.
 

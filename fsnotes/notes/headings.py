@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.notes.references import definitions_end
+from sandbox.records import record
 
 MAX_NESTING: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Heading:
     """A heading at the top of the document.
 

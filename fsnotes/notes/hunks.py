@@ -6,10 +6,10 @@ Lines are git's: they end with LF and with nothing else. How they are shown is d
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.notes.splices import Splice, apply
+from sandbox.records import record
 
 CONTEXT: Final = 3
 """Lines that are shown around a change."""
@@ -17,7 +17,7 @@ CONTEXT: Final = 3
 LF: Final = b"\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """Whole lines of the note, from *start* to *end*, and the lines that take their place. They differ at both ends.
 

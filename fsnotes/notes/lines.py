@@ -6,12 +6,12 @@ A line ends with CRLF, CR or LF and with nothing else; the end belongs to the li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fsnotes.errors import InvalidArgument
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Some of a note's text. With *next_line*, the rest of what was asked for begins there at *next_column*.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from sandbox.records import record
 
 MAX_SHOWN: Final = 201
 """Most characters of a line that are returned: one more than is shown, so that a cut can be seen."""
@@ -24,7 +25,7 @@ _LEAD: Final = 60  # bytes that are shown before what is shared, in a line that 
 _WORD: Final = re.compile(rb"[a-z0-9_\x80-\xff]{2,}+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Near:
     """A line (from 1 in the text that was searched), and what of it can be shown."""
 

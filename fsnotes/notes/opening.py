@@ -6,10 +6,10 @@ Apart from the handlers, which the process that starts workers never loads for t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
+from sandbox.records import record
 from sandbox.resolve import ResolverChoice
 
 READER: Final = "fsnotes.notes.worker:build"
@@ -25,13 +25,13 @@ PACKAGES: Final = ("fsnotes", "sandbox", "pathvalidate", "ruamel.yaml")
 """What a worker imports beside the standard library."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkerOptions:
     """What the parent decides for the workers of a workspace."""
 
     policy: Policy
     resolver: ResolverChoice = "auto"
-    quota: Quota = field(default_factory=Quota)
+    quota: Quota = Quota()
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a jail's spec takes them."""

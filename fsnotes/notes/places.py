@@ -5,18 +5,17 @@ Everything that can be refused by the words alone is refused before anything is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused
 from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder
 from sandbox.names import ROOT, RelPath, check_new_name
+from sandbox.records import record
 from sandbox.root import Kind, Root
 from sandbox.spelling import find
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vacancy:
     """A path where nothing stands, and how many entries a file there needs: itself and its missing folders."""
 

@@ -15,13 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.errors import NoRoom, NotCounted
 from sandbox.errors import StorageFailed
 from sandbox.names import RelPath
 from sandbox.policy import MOST_ENTRIES, Quota
+from sandbox.records import record
 from sandbox.root import Root, Tally
 
 COUNT_SECONDS: Final = 60.0
@@ -34,7 +34,7 @@ STEP_SECONDS: Final = 0.03
 """How long one call counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Growth:
     """What a change adds to the workspace, and how many bytes it writes before it removes any (None: it moves)."""
 

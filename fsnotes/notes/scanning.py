@@ -15,7 +15,6 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
@@ -37,6 +36,7 @@ from sandbox.errors import (
 )
 from sandbox.names import ROOT, RelPath, is_deceptive
 from sandbox.policy import Links
+from sandbox.records import record
 from sandbox.root import Entry, FileIdentity, Kind, Root
 from sandbox.spelling import find
 
@@ -57,7 +57,7 @@ _BEHIND: Final = "\U0010ffff"  # sorts behind all names
 Position = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seen:
     """A note that was met."""
 
@@ -65,7 +65,7 @@ class Seen:
     identity: FileIdentity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folder:
     """A folder that was met and is not walked into."""
 

@@ -6,13 +6,13 @@ Who gets which scope is decided above; what stands at a path, below.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from fsnotes.notes.globs import Pattern, composed
 from sandbox.names import RelPath, is_hidden
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """The folders that a grant covers, and the globs that the workspace ignores.
 

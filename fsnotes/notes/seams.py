@@ -8,11 +8,11 @@ else the text means beside its neighbours (a list that goes on, a paragraph that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from fsnotes.notes.frontmatter import BOM
+from sandbox.records import record
 
 _BLANK_LINES: Final = re.compile(rb"(?:[ \t]*+(?:\r\n|\r|\n))*+")
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n|\Z")
@@ -28,7 +28,7 @@ _INTERRUPTION: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Core:
     """The part of a stretch that is not blank.
 

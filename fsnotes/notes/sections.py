@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.errors import AmbiguousNote, NoteNotFound
 from fsnotes.notes import frontmatter
 from fsnotes.notes.headings import Heading, headings
 from fsnotes.notes.model import fold
+from sandbox.records import record
 
 MAX_CANDIDATES: Final = 10
 MAX_SHOWN: Final = 120
 """Most characters of a heading in an error."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """The bytes from *start* to *end*, and the lines (from 1, both included) that they are.
 
@@ -31,7 +31,7 @@ class Section:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Node:
     heading: Heading
     names: tuple[str, ...]  # the folded texts of the headings above it, and its own

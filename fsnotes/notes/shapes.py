@@ -1,4 +1,4 @@
-"""How a dataclass crosses a process boundary as JSON values, and back, strictly.
+"""How a record crosses a process boundary as JSON values, and back, strictly.
 
 The shape of a class is read off its fields and type hints once. What comes back is hostile input: exactly the
 keys, exactly the types, and the bounds that a caller gives for fields by name; anything else is BadMessage.
@@ -11,9 +11,10 @@ import json
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from sandbox.records import fields, is_record
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -33,20 +34,20 @@ class BadMessage(Exception):
 
 
 class Shape(Generic[T]):
-    """How one dataclass is written and read.
+    """How one class of records is written and read.
 
     Fields are texts, whole numbers, finite floats, truth values, None where the hint says so, and tuples of
-    texts or of other such dataclasses. *bounds* are checks for fields by name, here and in what is nested.
+    texts or of other records. *bounds* are checks for fields by name, here and in what is nested.
     """
 
     def __init__(self, kind: type[T], bounds: Mapping[str, Check] = types.MappingProxyType({})) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # it raises for any other class
+        names = list(fields(kind))
         self._writers = [(name, attrgetter(name), _writer(hints[name])) for name in names]
         self._checks = [_reader(hints[name], bounds.get(name), bounds) for name in names]
         self._by_name = dict(zip(names, self._checks, strict=True))
-        self._defaults = [field.default for field in fields(kind)]  # type: ignore[arg-type]  # as above
+        self._defaults = list(fields(kind).values())
         self._count = len(names)
         self._values = _values_of(names)
 
@@ -184,7 +185,7 @@ def _writer(hint: Any) -> Callable[[Any], Any] | None:
         return _optional(write_text) if is_optional else write_text
     if get_origin(plain) is tuple:
         (item, _) = get_args(plain)
-        write = _writer(item) if not is_dataclass(item) else Shape(item).write  # type: ignore[arg-type]
+        write = _writer(item) if not is_record(item) else Shape(item).write
         return lambda values: [write(value) for value in values] if write is not None else list(values)
     return None
 
@@ -193,7 +194,7 @@ def _reader(hint: Any, bound: Check | None, bounds: Mapping[str, Check]) -> Chec
     plain, is_optional = _split_optional(hint)
     if get_origin(plain) is tuple:
         (item, _) = get_args(plain)
-        read = _tuple(Shape(item, bounds).read if is_dataclass(item) else _scalar(item, bound))  # type: ignore[arg-type]
+        read = _tuple(Shape(item, bounds).read if is_record(item) else _scalar(item, bound))
     else:
         read = _scalar(plain, bound)
     return _optional(read) if is_optional else read

@@ -6,10 +6,11 @@ Everything outside them is the same bytes afterwards, by construction. What is p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Splice:
     """The bytes from *start* to *end* of a note give way to *replacement*. Offsets are those of the note as it was.
 

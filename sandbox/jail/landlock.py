@@ -16,12 +16,12 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
 
 from sandbox import _linux
 from sandbox.jail.report import WorkerKind
+from sandbox.records import record
 
 
 class Right(IntFlag):
@@ -45,7 +45,7 @@ class Right(IntFlag):
     IOCTL_DEV = 1 << 15
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Abi:
     """What one version of Landlock can guard: rights on files, TCP, and what lies outside the domain."""
 
@@ -105,7 +105,7 @@ def attributes(abi: int) -> bytes:
     return whole[: 8 if abi < 4 else 16 if abi < 6 else 24]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Restricted:
     """What was put in force."""
 

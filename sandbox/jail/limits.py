@@ -11,12 +11,12 @@ import errno
 import os
 import resource
 import signal
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox import _linux
 from sandbox.errors import LockdownFailed
 from sandbox.jail.spec import Limits
+from sandbox.records import record
 
 CPU_GRACE_SECONDS: Final = 1
 """From the signal that can be ignored, as process 1 of a namespace does, to the one that cannot."""
@@ -25,7 +25,7 @@ HIGHEST_CAPABILITY: Final = 63
 LOWEST_PRIORITY: Final = 19
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Account:
     """Whom a worker runs as."""
 

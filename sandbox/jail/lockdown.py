@@ -18,7 +18,6 @@ import signal
 import stat
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -38,14 +37,14 @@ from sandbox.resolve import LOOK_FOLDER, choose_resolver
 _STANDARD: Final = (0, 1, 2)
 
 
-@dataclass(slots=True)
 class _Progress:
     """One layer on its way: in force or not, why not, and what has proven it."""
 
-    why: str | None = None
-    in_force: bool = False
-    proofs: Proofs = field(default_factory=Proofs)
-    facts: dict[str, Fact] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.why: str | None = None
+        self.in_force = False
+        self.proofs = Proofs()
+        self.facts: dict[str, Fact] = {}
 
     def finish(self, name: LayerName, *, wanted: bool = True) -> Layer:
         state = LayerState.ENFORCED

@@ -21,7 +21,6 @@ import os
 import select
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from sandbox import _linux
@@ -29,6 +28,7 @@ from sandbox.errors import LockdownFailed
 from sandbox.jail import limits
 from sandbox.jail.limits import Account
 from sandbox.jail.report import reason
+from sandbox.records import record
 
 _CAP_SYS_ADMIN: Final = 1 << 21
 _SPACES: Final = (
@@ -49,7 +49,7 @@ BROKEN_OUTER_HALF: Final = 125
 """How the outer half ends when it cannot even wait."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folder:
     """A folder of the host, and where the worker sees it."""
 
@@ -59,7 +59,7 @@ class Folder:
     writable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entered:
     """What the inner half found: everything at its root, and what the kernel said about the namespaces."""
 

@@ -10,11 +10,12 @@ A worker that was taken over before the look cannot change these back: all of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from sandbox.jail.report import Layer, LayerName, LayerState, Report
 from sandbox.jail.spec import Limits
+from sandbox.records import replace
 
 SECCOMP_FILTER: Final = 2
 _MAX_BYTES: Final = 1 << 16

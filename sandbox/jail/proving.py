@@ -17,7 +17,6 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox import _linux
@@ -26,6 +25,7 @@ from sandbox.jail.limits import Account
 from sandbox.jail.report import WorkerKind
 from sandbox.jail.spec import Limits
 from sandbox.names import OWN_PREFIX
+from sandbox.records import record
 
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _ABSENT: Final = frozenset({errno.ENOENT})
@@ -35,7 +35,7 @@ Outcome = tuple[bool, str]
 """Whether it was refused as it should be, and what to say."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """Something that a layer must refuse with one of *refusals*."""
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Literal, Self, get_args
 
 from sandbox.errors import InvalidReport
+from sandbox.records import record
 
 WorkerKind = Literal["ro", "rw", "index"]
 """Notes and index readable; notes and journal writable; notes readable and the index writable."""
@@ -89,7 +89,7 @@ class LayerState(StrEnum):
     """Nobody asked for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layer:
     """One layer, with the attempts that it refused and facts for people to read."""
 
@@ -97,7 +97,7 @@ class Layer:
     state: LayerState
     why: str | None = None
     proof: tuple[str, ...] = ()
-    facts: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
+    facts: Mapping[str, Fact] = MappingProxyType({})
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -110,7 +110,7 @@ class Layer:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """The jail of one worker.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from sandbox.jail.report import KINDS, Level, Report, WorkerKind
+from sandbox.records import record
 
 INSIDE_WORKSPACE: Final = "/ws"
 INSIDE_INDEX: Final = "/index"
@@ -21,7 +21,7 @@ INSIDE_INDEX: Final = "/index"
 MIB: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """What the kernel holds one worker to, for its whole life."""
 
@@ -40,7 +40,7 @@ class Limits:
             raise ValueError("a worker needs at least a second")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JailSpec:
     """One workspace and one kind of worker for it.
 
@@ -59,7 +59,7 @@ class JailSpec:
     index: str | None = None
     want: Level = Level.FULL
     limits: Limits = Limits()
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = MappingProxyType({})
     import_paths: tuple[str, ...] = ()
     identity: tuple[int, int] | None = None
 
@@ -77,7 +77,7 @@ class JailSpec:
             raise ValueError("workspace and index folder lie apart")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """How one worker locks itself down.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import inspect
 import json
@@ -30,6 +29,7 @@ from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.translating import translate
 from sandbox import errors as found
+from sandbox import records
 from sandbox.names import ROOT
 from sandbox.root import Root
 from tests.notes.conftest import Vault
@@ -103,14 +103,12 @@ def _commands() -> list[type[Command[Any]]]:
 
 def test_commands_are_plain_data_that_json_can_carry() -> None:
     for kind in _commands():
-        assert dataclasses.is_dataclass(kind)
-        assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
-        fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+        fields = {name: kind.__annotations__[name] for name in records.fields(kind)}
         allowed = {"str", "str | None", "int", "int | None", "bool", "float", "tuple[str, ...]"}
         assert set(fields.values()) <= allowed, kind
         samples = {"str": "a", "int": 1, "bool": True, "float": 1.0, "tuple[str, ...]": ("a",)}
         command = kind(**{name: samples.get(type_.removesuffix(" | None")) for name, type_ in fields.items()})
-        sent = json.loads(json.dumps(dataclasses.asdict(command)))
+        sent = json.loads(json.dumps({name: getattr(command, name) for name in fields}))
         assert (
             kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in sent.items()})
             == command

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import itertools
 import json
@@ -52,6 +51,7 @@ from fsnotes.notes.commands import (
 )
 from fsnotes.notes.messages import BadMessage, decode_command, decode_reply, encode_command, encode_reply
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
+from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
 from sandbox.names import ROOT, RelPath
@@ -104,12 +104,9 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
 def values(hint: Any, bounds: dict[str, Any], name: str = "") -> st.SearchStrategy[Any]:
     if name in bounds:
         return bounds[name]  # type: ignore[no-any-return]
-    if dataclasses.is_dataclass(hint):
+    if records.is_record(hint):
         hints = get_type_hints(hint)
-        fields = {
-            field.name: values(hints[field.name], bounds, field.name) for field in dataclasses.fields(hint)
-        }
-        return st.builds(hint, **fields)  # type: ignore[arg-type]
+        return st.builds(hint, **{name: values(hints[name], bounds, name) for name in records.fields(hint)})
     simple = {
         str: texts,
         int: st.integers(-(2**63) + 1, 2**63 - 1),
@@ -139,7 +136,7 @@ def test_a_command_comes_out_as_it_went_in(scope: Scope, command: Command[Any]) 
 @given(st.one_of([st.tuples(st.just(kind), values(reply, bounded)) for kind, reply in REPLIES.items()]))
 def test_a_reply_comes_out_as_it_went_in(pair: tuple[type[Command[Any]], Reply]) -> None:
     kind, reply = pair
-    command = kind(**{field.name: None for field in dataclasses.fields(kind)})  # type: ignore[arg-type]
+    command = kind(**dict.fromkeys(records.fields(kind)))
     assert decode_reply(command, through_the_channel(encode_reply(reply))) == reply
 
 
@@ -281,8 +278,8 @@ def test_a_value_of_another_type_or_out_of_bounds_is_refused_wherever_it_stands(
         except BadMessage:
             refused += 1
         else:
-            for field in dataclasses.fields(taken):
-                assert isinstance(getattr(taken, field.name), (str, int, tuple, type(None))), (path, wrong)
+            for name in records.fields(type(taken)):
+                assert isinstance(getattr(taken, name), (str, int, tuple, type(None))), (path, wrong)
             assert decode_reply(command, encode_reply(taken)) == taken
     assert refused >= 14 * len(places(message))
 
@@ -416,19 +413,19 @@ OUTSIDE = ["z.md", "ab/n.md", "a.md", "b/n.md", "b/cd/n.md", "../n.md", "a/../z.
 def with_path(reply: Any, path: str) -> list[Any]:
     """Return the reply with *path* in each place where one stands."""
     found = []
-    for field in dataclasses.fields(reply):
-        value = getattr(reply, field.name)
-        if field.name in ("path", "resume") and isinstance(value, str):
+    for name in records.fields(type(reply)):
+        value = getattr(reply, name)
+        if name in ("path", "resume") and isinstance(value, str):
             if not isinstance(reply, TrashPage):
-                found.append(dataclasses.replace(reply, **{field.name: path}))
-        elif field.name == "folders":
-            found.append(dataclasses.replace(reply, folders=(path,)))
+                found.append(records.replace(reply, **{name: path}))
+        elif name == "folders":
+            found.append(records.replace(reply, folders=(path,)))
         elif isinstance(value, tuple):
             for number, item in enumerate(value):
-                if dataclasses.is_dataclass(item):
+                if records.is_record(type(item)):
                     for changed in with_path(item, path):
                         items = (*value[:number], changed, *value[number + 1 :])
-                        found.append(dataclasses.replace(reply, **{field.name: items}))
+                        found.append(records.replace(reply, **{name: items}))
     return found
 
 
@@ -514,8 +511,8 @@ entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
     [
         (ReadNote("a/m"), a_note),
         (ReadNote("a/n", limit=3), a_note),
-        (ReadNote("a/n"), dataclasses.replace(a_note, first_line=2)),
-        (ReadNote("a/n"), dataclasses.replace(a_note, last_line=2)),
+        (ReadNote("a/n"), records.replace(a_note, first_line=2)),
+        (ReadNote("a/n"), records.replace(a_note, last_line=2)),
         (CreateNote("a/m", "x"), Created("a/n.md", ETAG, 1)),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/m.md", ENTRY)),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", OLDER)),
@@ -534,10 +531,10 @@ entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
         (ScanNotes("a"), Scanned((NoteStat("b/c/n.md", 1, 2),), (), (), None)),
         (ScanNotes("z"), Scanned((), (), (), None)),
         (ScanNotes("../a"), Scanned((), (), (), None)),
-        (ListTrash(None, 1), TrashPage((entry, dataclasses.replace(entry, trash_id=OLDER)), None)),
+        (ListTrash(None, 1), TrashPage((entry, records.replace(entry, trash_id=OLDER)), None)),
         (ListTrash(OLDER), TrashPage((entry,), None)),
-        (ListTrash(), TrashPage((dataclasses.replace(entry, trash_id=OLDER), entry), None)),
-        (ListTrash(), TrashPage((dataclasses.replace(entry, trash_id=OLDER),), ENTRY)),
+        (ListTrash(), TrashPage((records.replace(entry, trash_id=OLDER), entry), None)),
+        (ListTrash(), TrashPage((records.replace(entry, trash_id=OLDER),), ENTRY)),
         (ListTrash(), TrashPage((), "a/n.md")),
     ],
 )

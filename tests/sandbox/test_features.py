@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 
 from sandbox.features import Features
+from sandbox.records import replace
 from tests.disk import Tree
 
 STRONG = Features(

@@ -9,7 +9,6 @@ import resource
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -27,6 +26,7 @@ from sandbox.errors import (
 )
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Mounts, Policy
+from sandbox.records import replace
 from sandbox.reports import refusal
 from sandbox.resolve import LOOK, LOOK_FOLDER, MOVED_ATTEMPTS, READ_FOLDER, WalkResolver, choose_resolver
 from sandbox.root import Root

@@ -41,6 +41,7 @@ from fsnotes.notes.refusals import encode_error
 from fsnotes.notes.scope import Scope
 from fsnotes.workers import Begun, JailedWorkspace, Worker, WorkerMaker, begin, begin_at_best
 from sandbox import errors as found
+from sandbox import records
 from sandbox.jail.events import Event, Happening
 from sandbox.jail.report import LAYERS, Layer, LayerState, Level, Report
 from sandbox.jail.spec import JailSpec
@@ -241,7 +242,7 @@ def test_the_first_change_starts_one_worker_for_all_changes() -> None:
             bench.run(CREATE)
     reading, changing = bench.made
     assert reading.asked == []
-    assert changing.spec == replace(SPEC, kind="rw", handler=WRITER)
+    assert changing.spec == records.replace(SPEC, kind="rw", handler=WRITER)
     assert (changing.require, changing.started, len(changing.asked)) == (Level.CONTAINED, 1, 2)
     assert all(asked.write for asked in changing.asked)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from fsnotes.workers import Worker, WorkerMaker
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
+from sandbox.records import replace
 from sandbox.steps import Step
 from tests.service.conftest import ALICE, Household, accept, answer
 from tests.service.test_kills import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ from fsnotes import wiring
 from fsnotes.errors import Unavailable
 from fsnotes.outcomes import Deletion
 from sandbox import Root
+from sandbox.records import replace
 from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 

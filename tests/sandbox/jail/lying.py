@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from sandbox import records
 from sandbox.jail.report import LAYERS, Layer, LayerState, Report
 from sandbox.jail.spec import Plan
 from sandbox.jail.worker import work
@@ -31,17 +31,17 @@ def lie(plan: Plan) -> Report:
     )
     match plan.spec.options["lie"]:
         case "all":
-            return dataclasses.replace(report, layers=(*enforced[:2], report.layers[2], *enforced[3:]))
+            return records.replace(report, layers=(*enforced[:2], report.layers[2], *enforced[3:]))
         case "weakening":
             strong = (*enforced[:2], report.layers[2], *enforced[3:])
-            return report if os.path.exists("weak") else dataclasses.replace(report, layers=strong)
+            return report if os.path.exists("weak") else records.replace(report, layers=strong)
         case "split":
-            return dataclasses.replace(report, layers=enforced)
+            return records.replace(report, layers=enforced)
         case "kind":
-            return dataclasses.replace(report, kind="ro")
+            return records.replace(report, kind="ro")
         case "failed":
             failed = (Layer("landlock", LayerState.FAILED, "it did not refuse"), *report.layers[1:])
-            return dataclasses.replace(report, layers=failed)
+            return records.replace(report, layers=failed)
         case "child":
             if os.fork() == 0:
                 time.sleep(60)

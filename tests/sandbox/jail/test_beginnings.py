@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Any
 
 import pytest
 
+from sandbox import records
 from sandbox.errors import JailStopped, LevelNotMet, WorkerBreach, WorkerCrashed, WorkerFailed
 from sandbox.jail.process import import_folders
 from sandbox.jail.report import Level
@@ -52,10 +52,10 @@ def test_worker_that_is_not_there_cannot_begin(yard: Yard) -> None:
 def test_workspace_that_was_replaced_is_refused_with_the_reason(yard: Yard, locked: Layout) -> None:
     status = os.stat(yard.folder)
     spec = yard.spec(locked)
-    other = dataclasses.replace(spec, identity=(status.st_dev, status.st_ino + 1))
+    other = records.replace(spec, identity=(status.st_dev, status.st_ino + 1))
     with pytest.raises(WorkerCrashed, match="moved or replaced"):
         yard.started(locked, spec=other)
-    same = dataclasses.replace(spec, identity=(status.st_dev, status.st_ino))
+    same = records.replace(spec, identity=(status.st_dev, status.st_ino))
     assert yard.started(locked, spec=same).call("echo", {}, deadline=soon(), write=False) == {}
 
 
