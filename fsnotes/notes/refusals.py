@@ -7,7 +7,6 @@ notes' words are fields of their own, which are always shown as such.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from typing import Any, Final, get_type_hints
@@ -243,8 +242,7 @@ def _takes(kind: type[errors.FsnotesError]) -> dict[str, _Crossing]:
     if kind.__init__ is Exception.__init__:
         return {}
     hints = get_type_hints(kind.__init__)
-    names = list(inspect.signature(kind.__init__).parameters)[1:]
-    return {name: _BY_FIELD.get(name) or _BY_HINT[hints[name]] for name in names}
+    return {name: _BY_FIELD.get(name) or _BY_HINT[hint] for name, hint in hints.items() if name != "return"}
 
 
 _FIELDS: Final[Lazily[dict[str, _Crossing]]] = Lazily(_takes)

@@ -7,7 +7,6 @@ in `sandbox.jail`; who may ask, far above.
 
 from __future__ import annotations
 
-import textwrap  # noqa: F401 - the parser's errors load it
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import secrets
 import socket
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -166,7 +165,7 @@ def prove_account(proofs: Proofs, account: Account) -> None:
 
 
 def _make_file() -> None:
-    name = f"{OWN_PREFIX}{secrets.token_hex(8)}"
+    name = f"{OWN_PREFIX}{os.urandom(8).hex()}"
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     os.unlink(name)
 

@@ -13,7 +13,6 @@ import importlib
 import os
 import socket
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NoReturn
@@ -21,7 +20,7 @@ from typing import Any, Final, NoReturn
 from sandbox.errors import LockdownFailed
 from sandbox.jail.channel import MAX_REPLY, MAX_REQUEST, Channel, decode, encode
 from sandbox.jail.report import Level, Report
-from sandbox.jail.serving import Handler, Post, refusal
+from sandbox.jail.serving import Handler, Post, refusal, show
 from sandbox.jail.spec import JailSpec, Limits, Plan, index_path, workspace_path
 
 START: Final = "start"
@@ -30,27 +29,12 @@ START: Final = "start"
 RESERVED: Final = frozenset({"workspace", "index", "abandoned"})
 """Options that a worker adds for the factory: both folders as seen in there, and whether the caller has gone."""
 
-PRELOADED: Final = (
-    "_strptime",
-    "base64",
-    "datetime",
-    "encodings.idna",
-    "encodings.latin_1",
-    "encodings.utf_16",
-    "encodings.utf_8_sig",
-    "errno",
-    "hashlib",
-    "hmac",
-    "secrets",
-    "selectors",
-    "stat",
-    "struct",
-    "threading",
-    "time",
-    "unicodedata",
-    "urllib.parse",
-)
-"""What Python itself imports late, by a codec's or a format's name, or what any handler may use."""
+CODECS: Final = ("encodings.latin_1", "encodings.utf_16", "encodings.utf_8_sig")
+"""What Python imports by a codec's name, and then takes a refused import for an unknown codec.
+
+All else a handler imports at its top, also what Python would load for it later (`_strptime` for `strptime`): each
+module costs every start.
+"""
 
 EXIT_DONE: Final = 0
 EXIT_FAILED: Final = 70
@@ -129,7 +113,7 @@ def work(descriptor: int, parent: int, *, lock_down: Callable[[Plan], Report]) -
             status = EXIT_DONE
     except Exception as error:  # noqa: BLE001 - the last line of defence of a process
         if not isinstance(error, LockdownFailed):
-            traceback.print_exception(error)
+            show(error)
     finally:
         # SAFETY: no destructor and no atexit function of a library may run in a half locked process.
         os._exit(status)
@@ -137,7 +121,7 @@ def work(descriptor: int, parent: int, *, lock_down: Callable[[Plan], Report]) -
 
 def _load(name: str) -> Callable[[dict[str, Any]], Handler]:
     """Import all there is to import, and return the factory."""
-    for each in PRELOADED:
+    for each in CODECS:
         importlib.import_module(each)
     module, _, factory = name.partition(":")
     build: Callable[[dict[str, Any]], Handler] = getattr(importlib.import_module(module), factory)

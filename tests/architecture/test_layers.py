@@ -27,6 +27,9 @@ class Room:
     may_wait: bool = False  # async code
 
 
+SLOW = ("dataclasses", "inspect", "logging", "random", "subprocess", "traceback")
+"""What a worker does without: each costs its start milliseconds."""
+
 ERRORS, LEXICAL = "fsnotes.errors", ("sandbox.errors", "sandbox.names", "sandbox.uris")
 
 ROOMS: dict[str, Room] = {
@@ -497,8 +500,9 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ),
         (
             "fsnotes.notes.writer",
-            ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "cryptography", "psutil", "sqlite3"),
+            ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "cryptography", "psutil", "sqlite3", *SLOW),
         ),
+        ("sandbox.jail.entry", ("fsnotes", "psutil", "pathvalidate", *SLOW)),
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
         ("fsnotes.cli", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
