@@ -27,10 +27,11 @@ ENVIRONMENT: Final = {"LANG": "C.UTF-8"}
 """All that a worker has in its environment."""
 
 BOOTSTRAP: Final = (
-    "import sys; sys.path += sys.argv[4:];"
+    "import gc, sys; gc.disable(); sys.path += sys.argv[4:];"
     " from importlib import import_module;"
     " import_module(sys.argv[1]).main(int(sys.argv[2]), int(sys.argv[3]))"
 )
+"""Where a worker begins. Until it has everything, garbage is not looked for: there is none while modules load."""
 
 REAP_SECONDS: Final = 10.0
 """How long a killed process may take to be gone: one that waits for a broken disk cannot be killed."""

@@ -9,6 +9,7 @@ What the lock-down does is decided in `lockdown.py`; what is served, by the fact
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import socket
@@ -101,6 +102,9 @@ def work(descriptor: int, parent: int, *, lock_down: Callable[[Plan], Report]) -
             build = _load(spec.handler)
             report = lock_down(Plan(spec, parent=parent, keep=(descriptor,)))
             sys.meta_path[:] = [LateImportRefuser()]
+            # What is there now stays: no later search for garbage needs to look at it.
+            gc.freeze()
+            gc.enable()
             # A layer that does not hold is for the supervisor to hear of, and nothing else is done.
             handler = None if report.failed else build(_options(spec, report, post))
             reply = encode({"id": request["id"], "ok": report.to_json()}, most=MAX_REPLY)
