@@ -64,7 +64,7 @@ def test_nothing_of_the_parent_is_in_the_worker(
         os.close(theirs)
     assert seen["environment"] == {"LANG": "C.UTF-8"}
     assert seen["descriptors"] == sorted([0, 1, 2, seen["channel"]])
-    assert seen["flags"] == [1, 1, 1, 1]
+    assert seen["flags"] == [1, 1, sys.dont_write_bytecode, 1]
     assert seen["session"]
 
 
