@@ -17,7 +17,7 @@ from fsnotes.errors import Abandoned, Busy, FsnotesError, InvalidArgument, Outco
 from fsnotes.notes.answers import check_refusal, check_reply
 from fsnotes.notes.commands import Command, CreateNote, FindReceipt, ReplyT, SweepTemporaries, TrashNote
 from fsnotes.notes.creating import content_of
-from fsnotes.notes.messages import BadMessage, decode_reply, encode_command
+from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.scope import Scope
@@ -172,15 +172,13 @@ def _lock_timeout(command: Command[Any]) -> float:
 
 def _read(scope: Scope, command: Command[ReplyT], answer: dict[str, Any]) -> ReplyT:
     """Return the reply in *answer*, or raise the refusal in it. Raises BadMessage for anything else."""
-    if answer.keys() == {"reply"}:
-        reply = decode_reply(command, answer["reply"])
-        check_reply(scope, command, reply)
-        return reply
-    if answer.keys() != {"refused"}:
-        raise BadMessage("neither a reply nor a refusal")
-    refusal = decode_error(answer["refused"])
-    check_refusal(scope, command, refusal)
-    raise refusal
+    if len(answer) == 1 and "refused" in answer:
+        refusal = decode_error(answer["refused"])
+        check_refusal(scope, command, refusal)
+        raise refusal
+    reply = decode_answer(command, answer)
+    check_reply(scope, command, reply)
+    return reply
 
 
 def _failed(command: Command[Any], reason: str, *, sent: bool) -> FsnotesError:

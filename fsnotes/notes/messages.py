@@ -22,6 +22,7 @@ from fsnotes.notes.commands import (
     FindNotes,
     FindReceipt,
     ListTrash,
+    NoteText,
     ReadNote,
     Reply,
     ReplyT,
@@ -45,8 +46,17 @@ from fsnotes.notes.shapes import (
 )
 from sandbox.errors import SandboxError
 from sandbox.names import MAX_PATH_BYTES, RelPath, is_entry_name
+from sandbox.records import fields
 
-__all__ = ["BadMessage", "decode_command", "decode_reply", "encode_command", "encode_reply"]
+__all__ = [
+    "BadMessage",
+    "decode_answer",
+    "decode_command",
+    "decode_reply",
+    "encode_answer",
+    "encode_command",
+    "encode_reply",
+]
 
 COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     ScanNotes,
@@ -107,33 +117,35 @@ def _reply_of(kind: type[Command[Any]]) -> type[Any]:
 
 _BY_NAME: Final = {kind.__name__: kind for kind in COMMANDS}
 
-
 _COMMAND_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(Shape)
 _REPLY_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: Shape(kind, _BOUNDS))
-_SHAPES_BY_COMMAND: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: _REPLY_SHAPES[_reply_of(kind)])
+_REPLIES: Final[Lazily[type[Any]]] = Lazily(_reply_of)
+
+_TEXTS: Final = {
+    kind: tuple(fields(kind)).index(name) for kind, name in ((CreateNote, "content"), (NoteText, "text"))
+}
+"""At which place among its fields a class has a note's text. It travels beside them, as the jail's channel likes it."""
 
 
 def encode_command(scope: Scope, command: Command[Any]) -> dict[str, Any]:
     """Return *command* within *scope* as JSON values."""
     kind = type(command)
-    fields = _COMMAND_SHAPES[kind].write_given(command)
-    return {"scope": _scope_text(scope), "command": kind.__name__, "fields": fields}
+    message = {"scope": _scope_text(scope), "command": kind.__name__}
+    return _with_values(message, "fields", kind, _COMMAND_SHAPES[kind].write(command))
 
 
 def decode_command(message: dict[str, Any]) -> tuple[Scope, Command[Any]]:
     """Return what `encode_command` was given. Raises BadMessage."""
-    if message.keys() != {"scope", "command", "fields"}:
-        raise BadMessage("not a command")
-    kind = _BY_NAME.get(message["command"]) if type(message["command"]) is str else None
+    name, scope = message.get("command"), message.get("scope")
+    kind = _BY_NAME.get(name) if type(name) is str else None
     if kind is None:
         raise BadMessage("no such command")
-    scope = message["scope"]
     if type(scope) is not str:
         raise BadMessage("not a scope")
-    return _scope(scope), _COMMAND_SHAPES[kind].read_given(message["fields"])
+    return _scope(scope), _COMMAND_SHAPES[kind].read(_values(message, "fields", kind, beside=2))
 
 
-def encode_reply(reply: Reply) -> dict[str, Any]:
+def encode_reply(reply: Reply) -> list[Any]:
     """Return *reply* as JSON values."""
     return _REPLY_SHAPES[type(reply)].write(reply)
 
@@ -144,7 +156,45 @@ def decode_reply(command: Command[ReplyT], message: Any) -> ReplyT:
     That each field is what it may be says nothing yet of the whole: see `answers.check_reply`.
     """
     # SAFETY: the shape is that of the reply which the command's class names.
-    return cast(ReplyT, _SHAPES_BY_COMMAND[type(command)].read(message))
+    return cast(ReplyT, _REPLY_SHAPES[_REPLIES[type(command)]].read(message))
+
+
+def encode_answer(reply: Reply) -> dict[str, Any]:
+    """Return *reply* as the answer of a worker, with a note's text beside the other values."""
+    return _with_values({}, "reply", type(reply), encode_reply(reply))
+
+
+def decode_answer(command: Command[ReplyT], answer: dict[str, Any]) -> ReplyT:
+    """Return the reply to *command* in the *answer* of a worker. Raises BadMessage."""
+    return decode_reply(command, _values(answer, "reply", _REPLIES[type(command)], beside=0))
+
+
+def _with_values(message: dict[str, Any], name: str, kind: type[Any], values: list[Any]) -> dict[str, Any]:
+    """Return *message* with the *values* of a *kind* as *name*, and a note's text beside them."""
+    place = _TEXTS.get(kind)
+    # A text that UTF-8 cannot hold is an object by now, and stays.
+    if place is not None and type(values[place]) is str:
+        message["text"], values[place] = values[place], None
+    message[name] = values
+    return message
+
+
+def _values(message: dict[str, Any], name: str, kind: type[Any], *, beside: int) -> Any:
+    """Return the values of a *kind* in *message*, which has *beside* other entries. Raises BadMessage."""
+    values = message.get(name)
+    if len(message) == beside + 1:
+        return values
+    place = _TEXTS.get(kind)
+    if (
+        len(message) == beside + 2
+        and "text" in message
+        and place is not None
+        and type(values) is list
+        and len(values) > place
+        and values[place] is None
+    ):
+        return [*values[:place], message["text"], *values[place + 1 :]]
+    raise BadMessage("more than there should be")
 
 
 # -- scopes: the same few, over and over, so each goes as one text --------------------------------

@@ -19,7 +19,7 @@ WRITER: Final = "fsnotes.notes.writer:build"
 """How a jail is told of what answers all commands."""
 
 RUN: Final = "run"
-"""The one operation: `encode_command`'s values in, `{"reply": ...}` or `{"refused": ...}` out."""
+"""The one operation: `encode_command`'s values in, `encode_answer`'s or `{"refused": ...}` out."""
 
 PACKAGES: Final = ("fsnotes", "sandbox", "pathvalidate", "ruamel.yaml")
 """What a worker imports beside the standard library."""

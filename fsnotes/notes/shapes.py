@@ -1,8 +1,9 @@
 """How a record crosses a process boundary as JSON values, and back, strictly.
 
-The shape of a class is read off its fields and type hints once. What comes back is hostile input: exactly the
-keys, exactly the types, and the bounds that a caller gives for fields by name; anything else is BadMessage.
-Which classes cross, and what their values may mean together, is decided elsewhere.
+A record is the list of its fields' values, in order: names would take as long to write and read as the values. The
+shape of a class is read off its fields and type hints once. What comes back is hostile input: exactly as many
+values, exactly the types, and the bounds that a caller gives for fields by name; anything else is BadMessage. Which
+classes cross, and what their values may mean together, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from sandbox.records import fields, is_record
@@ -43,53 +44,30 @@ class Shape(Generic[T]):
     def __init__(self, kind: type[T], bounds: Mapping[str, Check] = types.MappingProxyType({})) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        names = list(fields(kind))
-        self._writers = [(name, attrgetter(name), _writer(hints[name])) for name in names]
-        self._checks = [_reader(hints[name], bounds.get(name), bounds) for name in names]
-        self._by_name = dict(zip(names, self._checks, strict=True))
-        self._defaults = list(fields(kind).values())
-        self._count = len(names)
-        self._values = _values_of(names)
+        self._values = _values_of(tuple(fields(kind)))
+        writers = [_writer(hints[name]) for name in fields(kind)]
+        self._writers = [(place, write) for place, write in enumerate(writers) if write is not None]
+        self._checks = [_reader(hints[name], bounds.get(name), bounds) for name in fields(kind)]
 
-    def write(self, value: T) -> dict[str, Any]:
+    def write(self, value: T) -> list[Any]:
         """Return *value* as JSON values."""
-        return {
-            name: get(value) if write is None else write(get(value)) for name, get, write in self._writers
-        }
+        values = [*self._values(value)]
+        for place, write in self._writers:
+            values[place] = write(values[place])
+        return values
 
     def read(self, message: Any) -> T:
         """Return what *message* stands for. Raises BadMessage."""
-        if type(message) is not dict or len(message) != self._count:
+        if type(message) is not list or len(message) != len(self._checks):
             raise BadMessage(f"not the fields of {self._kind.__name__}")
-        try:
-            values = self._values(message)
-        except KeyError:
-            raise BadMessage(f"not the fields of {self._kind.__name__}") from None
-        return self._kind(*[check(value) for check, value in zip(self._checks, values, strict=True)])
-
-    def write_given(self, value: T) -> dict[str, Any]:
-        """Return *value* as JSON values, without the fields that have their defaults."""
-        return {
-            name: each if write is None else write(each)
-            for (name, get, write), default in zip(self._writers, self._defaults, strict=True)
-            if (each := get(value)) != default
-        }
-
-    def read_given(self, message: Any) -> T:
-        """Return what `write_given` wrote. Raises BadMessage."""
-        if type(message) is not dict:
-            raise BadMessage(f"not the fields of {self._kind.__name__}")
-        try:
-            return self._kind(**{name: self._by_name[name](value) for name, value in message.items()})
-        except (KeyError, TypeError):
-            raise BadMessage(f"not the fields of {self._kind.__name__}") from None
+        return self._kind(*[check(value) for check, value in zip(self._checks, message, strict=True)])
 
 
-def _values_of(names: Sequence[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
-    """Return what takes the values of *names* out of a message, in order. Raises KeyError."""
+def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what takes the fields called *names* out of a record."""
     if len(names) > 1:
-        return itemgetter(*names)
-    return lambda message: tuple(message[name] for name in names)
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 class Lazily(dict[type[Any], V], Generic[V]):

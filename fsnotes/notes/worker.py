@@ -14,7 +14,7 @@ import ruamel.yaml  # noqa: F401 - frontmatter loads it when the first block nee
 
 from fsnotes.errors import FsnotesError
 from fsnotes.notes.handlers import Workspace, handle
-from fsnotes.notes.messages import decode_command, encode_reply
+from fsnotes.notes.messages import decode_command, encode_answer
 from fsnotes.notes.opening import RUN, WorkerOptions
 from fsnotes.notes.refusals import encode_error
 from sandbox.root import Root
@@ -45,7 +45,7 @@ def build(options: Mapping[str, Any], *, observe: Observer = ignore) -> Handler:
             raise ValueError("no such operation")
         scope, command = decode_command(args)
         try:
-            return {"reply": encode_reply(handle(workspace, scope, command, abandoned=abandoned))}
+            return encode_answer(handle(workspace, scope, command, abandoned=abandoned))
         except FsnotesError as error:
             return {"refused": encode_error(error)}
 

@@ -1,9 +1,12 @@
 """Frames between a supervisor and its worker: what one may look like, and how long anybody waits for it.
 
-A frame is four bytes of length, big endian, and that many bytes of UTF-8 JSON holding one object. Both sides use
-the same class; each gives the most that it accepts, which is compared before anything is allocated. What comes
-from a worker is hostile input: its size, nesting and numbers are bounded, and descriptors sent along are dropped,
-since only `recv` is ever called.
+A frame is four bytes of length, big endian, and that many bytes of UTF-8 JSON holding one object. Its `text` may
+stand behind the JSON as it is, after a NUL byte, which JSON never holds: escaping and scanning a long text takes
+longer than reading it from the disk.
+
+Both sides use the same class; each gives the most that it accepts, which is compared before anything is allocated.
+What comes from a worker is hostile input: its size, nesting and numbers are bounded, and descriptors sent along are
+dropped, since only `recv` is ever called.
 
 An empty frame (a length of zero) carries no object. Only a supervisor sends one: whoever waits for the reply has
 gone. What a request or a reply must hold is not decided here.
@@ -22,7 +25,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 MAX_REQUEST: Final = 16 * 1024 * 1024
-"""Bytes of a request: the text of the largest note, every character of it escaped, and room to spare."""
+"""Bytes of a request: the text of the largest note, and room to spare."""
 
 MAX_REPLY: Final = 4 * 1024 * 1024
 """Bytes of a reply. Handlers cut their results by bytes; 4 MiB of JSON can become about 110 MiB of objects."""
@@ -30,11 +33,16 @@ MAX_REPLY: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 16
 """How deep objects and lists may be nested within each other."""
 
+LONG_TEXT: Final = 512
+"""Characters from which on `carry` takes a text out of the JSON: a short one is quicker in it."""
+
 EMPTY_FRAME: Final = bytes(4)
 
 TICK_SECONDS: Final = 0.025
 """How often somebody who waits is asked whether they still do."""
 
+_TEXT: Final = "text"
+_MARK: Final = b"\0"
 _PREFIX: Final = struct.Struct(">I")
 _NO_SIGNAL: Final = getattr(socket, "MSG_NOSIGNAL", 0)
 _CHUNK: Final = 65_536
@@ -51,6 +59,7 @@ class FrameFault(StrEnum):
     NOT_JSON = "a frame that is not strict JSON"
     NOT_AN_OBJECT = "a frame that holds no object"
     TOO_DEEP = "a frame nested too deeply"
+    TWO_TEXTS = "a frame with two texts for one place"
     UNASKED = "bytes that nobody asked for"
     WRONG_ID = "a reply to another request"
     WRONG_SHAPE = "a reply that is none"
@@ -113,15 +122,34 @@ def encode(message: dict[str, Any], *, most: int) -> bytes:
     Raises ValueError when it is longer than *most*, or holds a lone surrogate, NaN or an infinity; TypeError or
     RecursionError when it is not made of JSON's types.
     """
-    body = "".join(_pieces(message, 0)).encode()
+    text = message.get(_TEXT)
+    if type(text) is str:
+        rest = {name: value for name, value in message.items() if name != _TEXT}
+        body = "".join(_pieces(rest, 0)).encode() + _MARK + text.encode()
+    else:
+        body = "".join(_pieces(message, 0)).encode()
     if len(body) > most:
         raise ValueError(f"a message of more than {most} bytes")
     return _PREFIX.pack(len(body)) + body
 
 
+def carry(message: dict[str, Any], name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return *message* with *values* as *name*; a long `text` of theirs is the message's own instead."""
+    text = values.get(_TEXT)
+    if type(text) is not str or len(text) < LONG_TEXT:
+        return {**message, name: values}
+    rest = {each: value for each, value in values.items() if each != _TEXT}
+    return {**message, name: rest, _TEXT: text}
+
+
 def decode(body: bytes | bytearray) -> dict[str, Any]:
     """Return the object that the body of a frame holds. Raises BadFrame."""
+    behind: str | None = None
     try:
+        mark = body.find(_MARK)
+        if mark >= 0:
+            behind = str(memoryview(body)[mark + 1 :], "utf-8")
+            body = body[:mark]
         text = body.decode()
         value, end = _scan(text, 0)
         if end != len(text):
@@ -134,6 +162,10 @@ def decode(body: bytes | bytearray) -> dict[str, Any]:
         raise BadFrame(FrameFault.NOT_AN_OBJECT)
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         _check_depth(value)
+    if behind is not None:
+        if _TEXT in value:
+            raise BadFrame(FrameFault.TWO_TEXTS)
+        value[_TEXT] = behind
     return value
 
 

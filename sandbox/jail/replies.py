@@ -35,10 +35,15 @@ def read_reply(body: bytes | bytearray, *, number: int) -> dict[str, Any] | Rais
     answered = reply.get("id")
     if type(answered) is not int or answered != number:
         raise BadFrame(FrameFault.WRONG_ID)
-    if len(reply) == 2:
-        result = reply.get("ok")
-        if type(result) is dict:
+    result = reply.get("ok")
+    if type(result) is dict:
+        if len(reply) == 2:
             return result
+        text = reply.get("text")
+        if len(reply) == 3 and type(text) is str and "text" not in result:
+            result["text"] = text
+            return result
+    elif len(reply) == 2:
         if reply.get("limit") == "memory":
             return OUT_OF_MEMORY
         error = reply.get("error")

@@ -3,7 +3,7 @@
 A request is `{"id", "op", "args"}`. It is answered once, with the same id, by `{"id", "ok": result}`,
 `{"id", "error": {"class", "fields"}}` when the handler raised, or `{"id", "limit": "memory"}` when the memory
 was used up, after which the supervisor replaces this process. No traceback and no message of an exception ever
-leaves through the channel.
+leaves through the channel. A long `text` of arguments or of a result travels beside them (`carry`).
 
 What the operations mean is the handler's business.
 """
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from sandbox.jail.channel import MAX_REPLY, BadFrame, Channel, ChannelClosed, decode, encode
+from sandbox.jail.channel import MAX_REPLY, BadFrame, Channel, ChannelClosed, carry, decode, encode
 
 Handler = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Runs an operation with its arguments and returns a result, both of JSON's types. It may raise anything."""
@@ -51,7 +51,10 @@ def answer(handler: Handler, request: dict[str, Any]) -> bytes:
     """Return the frame that answers *request*."""
     number = request["id"]
     try:
-        return encode({"id": number, "ok": handler(request["op"], request["args"])}, most=MAX_REPLY)
+        args = request["args"]
+        if "text" in request:
+            args["text"] = request["text"]
+        return encode(carry({"id": number}, "ok", handler(request["op"], args)), most=MAX_REPLY)
     except MemoryError:
         pass  # the frames of the failed call, and what they hold, are let go before anything else is done
     except Exception as error:  # noqa: BLE001 - whatever a handler raises is an answer

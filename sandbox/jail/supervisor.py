@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.errors import Abandoned, JailBusy, WorkerBreach, WorkerCrashed, WorkerLimit
-from sandbox.jail.channel import MAX_REQUEST, encode
+from sandbox.jail.channel import MAX_REQUEST, carry, encode
 from sandbox.jail.employed import Employed
 from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.events import Event, Observer, ignore
@@ -148,7 +148,7 @@ class Jail:
         is sent; when it turns true later the handler is told, and the call ends as the handler decides.
         """
         number = next(self._numbers)
-        frame = encode({"id": number, "op": op, "args": args}, most=MAX_REQUEST)
+        frame = encode(carry({"id": number, "op": op}, "args", args), most=MAX_REQUEST)
         first: WorkerCrashed | None = None
         while True:
             try:

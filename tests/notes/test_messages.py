@@ -49,7 +49,15 @@ from fsnotes.notes.commands import (
     TrashNote,
     TrashPage,
 )
-from fsnotes.notes.messages import BadMessage, decode_command, decode_reply, encode_command, encode_reply
+from fsnotes.notes.messages import (
+    BadMessage,
+    decode_answer,
+    decode_command,
+    decode_reply,
+    encode_answer,
+    encode_command,
+    encode_reply,
+)
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
 from sandbox import records
 from sandbox.errors import InvalidPath
@@ -137,7 +145,7 @@ def test_a_command_comes_out_as_it_went_in(scope: Scope, command: Command[Any]) 
 def test_a_reply_comes_out_as_it_went_in(pair: tuple[type[Command[Any]], Reply]) -> None:
     kind, reply = pair
     command = kind(**dict.fromkeys(records.fields(kind)))
-    assert decode_reply(command, through_the_channel(encode_reply(reply))) == reply
+    assert decode_answer(command, through_the_channel(encode_answer(reply))) == reply
 
 
 def test_every_command_crosses_and_has_its_reply() -> None:
@@ -232,7 +240,7 @@ SCOPE = Scope((RelPath(("a",)), RelPath(("b", "c"))))
 @pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
 def test_an_honest_reply_is_accepted(kind: type[Command[Any]]) -> None:
     command, reply = examples(kind)
-    assert decode_reply(command, through_the_channel(encode_reply(reply))) == reply
+    assert decode_answer(command, through_the_channel(encode_answer(reply))) == reply
     check_reply(SCOPE, command, reply)
 
 
@@ -288,21 +296,66 @@ def test_a_value_of_another_type_or_out_of_bounds_is_refused_wherever_it_stands(
 def test_a_field_too_many_or_too_few_is_refused(kind: type[Command[Any]]) -> None:
     command, reply = examples(kind)
     message = encode_reply(reply)
-    for key in message:
+    names = dict(zip(records.fields(type(reply)), message, strict=True))
+    for wrong in ([], message[1:], message[:-1], [*message, None], [None, *message], [message], names, None):
         with pytest.raises(BadMessage):
-            decode_reply(command, {name: value for name, value in message.items() if name != key})
+            decode_reply(command, wrong)
+
+
+@pytest.mark.parametrize("text", ["x\n", '"quoted"\n\\u00e9\0' * 100, "\ud800" * 1_000])
+def test_a_notes_text_travels_beside_the_other_values(text: str) -> None:
+    read = NoteText("a/n.md", ETAG, 1, text, 1, 1, 1, None, None)
+    made = CreateNote("a/n", text)
+    answer, sent = encode_answer(read), encode_command(SCOPE, made)
+    assert decode_answer(ReadNote("a/n"), through_the_channel(answer)) == read
+    assert decode_command(through_the_channel(sent)) == (SCOPE, made)
+    if text.isascii():
+        assert (answer["text"], sent["text"]) == (text, text)
+    assert text not in [*answer["reply"], *sent["fields"]]
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_an_entry_too_many_or_in_the_wrong_place_is_refused(kind: type[Command[Any]]) -> None:
+    command, reply = examples(kind)
+    answer, sent = encode_answer(reply), encode_command(SCOPE, command)
+    whole = encode_reply(reply)
+    for wrong in (
+        {},
+        {"text": "x"},
+        {"reply": whole, "text": "x"},
+        {"reply": None, "text": "x"},
+        {"reply": [], "text": "x"},
+        answer | {"more": "x"},
+        answer | {"text": 7},
+        answer | {"text": None},
+        {("more" if name == "reply" else name): value for name, value in answer.items()},
+    ):
         with pytest.raises(BadMessage):
-            decode_reply(command, {"x" if name == key else name: value for name, value in message.items()})
-    with pytest.raises(BadMessage):
-        decode_reply(command, message | {"more": 1})
+            decode_answer(command, wrong)
+    for wrong in (
+        sent | {"more": "x"},
+        sent | {"text": 7},
+        sent | {"text": "x", "fields": None},
+        sent | {"text": "x", "fields": []},
+        sent | {"text": "x", "fields": ["x"] * 3},
+        {name: value for name, value in sent.items() if name != "fields"},
+    ):
+        with pytest.raises(BadMessage):
+            decode_command(wrong)
+    assert decode_answer(command, {"reply": whole}) == reply
 
 
 @given(st.sampled_from(sorted(HONEST, key=lambda kind: kind.__name__)), anything)
 def test_whatever_comes_is_a_message_or_a_bad_one(kind: type[Command[Any]], came: Any) -> None:
     command, _ = examples(kind)
-    for read in (lambda: decode_reply(command, came), lambda: decode_error(came)):
-        with pytest.raises(BadMessage):
-            read()
+    with pytest.raises(BadMessage):
+        decode_error(came)
+    try:
+        taken = decode_reply(command, came)
+    except BadMessage:
+        pass
+    else:
+        assert encode_reply(taken) == came
     if isinstance(came, dict):
         with pytest.raises(BadMessage):
             decode_command(came)

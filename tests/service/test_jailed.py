@@ -35,7 +35,7 @@ from fsnotes.errors import (
 from fsnotes.failures import describe
 from fsnotes.jailed import TRANSACTION_SECONDS, WORK_SECONDS, JailedRunner
 from fsnotes.notes.commands import Command, CreateNote, FindReceipt, NoteText, ReadNote, Receipt, TrashNote
-from fsnotes.notes.messages import COMMANDS, decode_command, encode_reply
+from fsnotes.notes.messages import COMMANDS, decode_command, encode_answer
 from fsnotes.notes.opening import READER, WRITER, WorkerOptions
 from fsnotes.notes.refusals import encode_error
 from fsnotes.notes.scope import Scope
@@ -58,7 +58,8 @@ from tests.workers import folders, require_jail
 ETAG = "abcdefghijklmnopqrstuvwxyz-_0123"
 ENTRY = "20260131T235959Z-" + "0123456789abcdef" * 2
 READ, CREATE, TRASH = ReadNote("a"), CreateNote("a", "x"), TrashNote("a.md", ETAG, ENTRY)
-REPLY = {"reply": encode_reply(NoteText("a.md", ETAG, 1, "x", 1, 1, 1, None, None))}
+NOTE = NoteText("a.md", ETAG, 1, "x", 1, 1, 1, None, None)
+REPLY = encode_answer(NOTE)
 
 SPEC = JailSpec(workspace="/nowhere", kind="ro", handler=READER)
 
@@ -223,7 +224,7 @@ def test_a_change_waits_for_its_worker_to_start_while_there_is_time(
     def change(fake: Fake) -> None:
         if fake.spec.kind == "rw":
             begin_now.wait(30)
-            fake.answer = lambda _: {"reply": {"path": "a.md", "entry": ENTRY}}
+            fake.answer = lambda _: {"reply": ["a.md", ENTRY]}
 
     bench = Bench(change)
     with monkeypatch.context() as patch:
@@ -397,9 +398,7 @@ def test_the_level_is_that_of_the_weakest_worker() -> None:
 
 def test_a_call_has_the_configured_time_and_one_in_a_transaction_two_seconds() -> None:
     bench = answering(
-        lambda asked: (
-            REPLY if asked.args["command"] == "ReadNote" else {"reply": encode_reply(Receipt(found=True))}
-        )
+        lambda asked: REPLY if asked.args["command"] == "ReadNote" else encode_answer(Receipt(found=True))
     )
     bench.run(READ)
     bench.run(FindReceipt("a.md", ETAG, ENTRY))
@@ -676,13 +675,16 @@ def test_a_worker_that_cannot_be_started_again_is_unavailable_and_not_busy() -> 
 BAD = [
     {},
     {"reply": None},
-    {"reply": REPLY["reply"], "more": 1},
+    REPLY | {"more": 1},
+    {"reply": REPLY["reply"]},
+    {"reply": ["a.md", ETAG, 1, "x", 1, 1, 1, None, None], "text": "x"},
+    {"refused": {"error": "Busy", "fields": {}}, "text": "x"},
     {"refused": {"error": "Unavailable", "fields": {"why": "call this number"}}},
     {"refused": {"error": "InvalidState", "fields": {"reason": "x"}}},
-    {"reply": REPLY["reply"] | {"path": "../a.md"}},
-    {"reply": REPLY["reply"] | {"path": "b.md"}},
-    {"reply": REPLY["reply"] | {"etag": "x"}},
-    {"reply": REPLY["reply"] | {"text": 7}},
+    encode_answer(records.replace(NOTE, path="../a.md")),
+    encode_answer(records.replace(NOTE, path="b.md")),
+    encode_answer(records.replace(NOTE, etag="x")),
+    REPLY | {"text": 7},
     {"refused": {"error": "NoteNotFound", "fields": {"what": "note", "name": "/etc", "candidates": []}}},
 ]
 
@@ -702,7 +704,7 @@ def test_an_id_outside_the_granted_folder_is_a_breach() -> None:
     bench = Bench()
     rules = [Rule("local:alice", "Notes", RelPath.parse("Shared"), frozenset(Right))]
     bench.access = Access([Workspace("Notes", (FileUri.from_path("/nowhere"),))], rules)
-    bench.made[0].answer = lambda _: {"reply": REPLY["reply"] | {"path": "Private/a.md"}}
+    bench.made[0].answer = lambda _: encode_answer(records.replace(NOTE, path="Private/a.md"))
     with pytest.raises(Unavailable):
         bench.run(ReadNote("Private/a"))
     assert len(bench.made[0].accused) == 1

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from sandbox.jail import channel as channels
 from sandbox.jail.channel import (
+    LONG_TEXT,
     MAX_DEPTH,
     BadFrame,
     Channel,
     ChannelClosed,
     ChannelTimeout,
     FrameFault,
+    carry,
     decode,
     encode,
 )
@@ -77,6 +79,43 @@ def test_compiled_encoder_writes_what_the_documented_one_writes(message: dict[st
     assert "".join(channels._pieces(message, 0)) == channels._ENCODER.encode(message)
 
 
+@settings(max_examples=40, deadline=None)
+@given(texts, st.dictionaries(texts, values, max_size=3))
+def test_text_of_a_message_travels_as_it_is(text: str, message: dict[str, object]) -> None:
+    message = {"more": 1} | message | {"text": text}
+    body = encode(message, most=1 << 30)[4:]
+    assert body.endswith(b"}\0" + text.encode())
+    try:
+        assert decode(body) == decode(bytearray(body)) == message
+    except BadFrame:
+        assert fault_of(body) is FrameFault.TOO_DEEP
+
+
+@pytest.mark.parametrize("text", [None, 1, ["x"], {"text": "x"}])
+def test_what_is_called_text_and_is_none_travels_in_the_json(text: object) -> None:
+    body = encode({"text": text}, most=MOST)[4:]
+    assert json.loads(body) == decode(body) == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"a": 1, "text": "x" * LONG_TEXT}, {"id": 1, "ok": {"a": 1}, "text": "x" * LONG_TEXT}),
+        ({"text": "x" * (LONG_TEXT - 1)}, {"id": 1, "ok": {"text": "x" * (LONG_TEXT - 1)}}),
+        ({"text": [1] * LONG_TEXT}, {"id": 1, "ok": {"text": [1] * LONG_TEXT}}),
+        ({"more": "x" * LONG_TEXT}, {"id": 1, "ok": {"more": "x" * LONG_TEXT}}),
+        ({}, {"id": 1, "ok": {}}),
+    ],
+    ids=range(5),
+)
+def test_only_a_long_text_is_carried_beside_the_values(
+    values: dict[str, object], message: dict[str, object]
+) -> None:
+    before = dict(values)
+    assert carry({"id": 1}, "ok", values) == message
+    assert values == before
+
+
 @pytest.mark.parametrize(
     "value",
     [math.nan, math.inf, "\ud800", {1, 2}, b"bytes", object()],
@@ -85,6 +124,8 @@ def test_compiled_encoder_writes_what_the_documented_one_writes(message: dict[st
 def test_what_is_not_json_is_not_sent(value: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         encode({"value": value}, most=MOST)
+    with pytest.raises((ValueError, TypeError)):
+        encode({"text": value}, most=MOST)
 
 
 def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
@@ -92,6 +133,9 @@ def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
     assert encode({"text": "x" * 100}, most=exact)
     with pytest.raises(ValueError, match="more than"):
         encode({"text": "x" * 101}, most=exact)
+    assert encode({"text": "é" * 50}, most=exact)
+    with pytest.raises(ValueError, match="more than"):
+        encode({"text": "é" * 50 + "x"}, most=exact)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +161,17 @@ def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
         (b"null", FrameFault.NOT_AN_OBJECT),
         (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), FrameFault.TOO_DEEP),
         (b'{"a":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}", FrameFault.TOO_DEEP),
+        (b"\0", FrameFault.NOT_JSON),
+        (b"\0text", FrameFault.NOT_JSON),
+        (b'{"a":{\0}}', FrameFault.NOT_JSON),
+        (b'{"a":"\0"}', FrameFault.NOT_JSON),
+        (b"{}\0\xff", FrameFault.NOT_JSON),
+        (b"{}\0\xed\xa0\x80", FrameFault.NOT_JSON),
+        (b"{}\0\xc3", FrameFault.NOT_JSON),
+        (b"[]\0text", FrameFault.NOT_AN_OBJECT),
+        (b'{"text":"a"}\0text', FrameFault.TWO_TEXTS),
+        (b'{"text":null}\0', FrameFault.TWO_TEXTS),
+        (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1) + b"\0text", FrameFault.TOO_DEEP),
     ],
     ids=lambda value: repr(value[:20]) if isinstance(value, bytes) else None,
 )
@@ -138,6 +193,19 @@ def test_body_that_is_no_strict_object_is_refused(body: bytes, fault: FrameFault
 )
 def test_nearest_body_that_is_one_is_read(body: bytes) -> None:
     assert decode(body) == json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"\0", ""),
+        (b'\0a\0\n\\ud800"', 'a\0\n\\ud800"'),
+        (b"\0" + b"[" * 100, "[" * 100),
+        ("\0é😀".encode(), "é😀"),
+    ],
+)
+def test_text_behind_an_object_is_read_as_it_is(body: bytes, text: str) -> None:
+    assert decode(b'{"a":1}' + body) == {"a": 1, "text": text}
 
 
 @given(st.binary(max_size=200))

@@ -164,6 +164,8 @@ def following(jail: Jail) -> int:
         ("hello", "JSON"),
         ('{"id":>,"ok":{}}', "another request"),
         ('{"id":@,"ok":null}', "is none"),
+        ('{"id":@,"ok":{"text":1}}\0text', "is none"),
+        ('{"id":@,"ok":{}}\0\xff', "JSON"),
     ],
 )
 def test_reply_that_is_none_is_a_breach(lasting: Lasting, body: str, why: str) -> None:

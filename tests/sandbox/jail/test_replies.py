@@ -33,6 +33,15 @@ BODIES: dict[str, tuple[str, str]] = {
     "an error with more": ('{"id":7,"error":{"class":"E","fields":{},"trace":""}}', "is none"),
     "an error of a strange class": ('{"id":7,"error":{"class":7,"fields":{}}}', "is none"),
     "an error of a long class": ('{"id":7,"error":{"class":"' + "E" * 300 + '","fields":{}}}', "is none"),
+    "a text that is no UTF-8": ('{"id":7,"ok":{}}\0\xff', "JSON"),
+    "two texts for one place": ('{"id":7,"ok":{},"text":"a"}\0a', "two texts"),
+    "a text beside a text": ('{"id":7,"ok":{"text":""}}\0a', "is none"),
+    "a text beside a limit": ('{"id":7,"limit":"memory"}\0a', "is none"),
+    "a text beside an error": ('{"id":7,"error":{"class":"E","fields":{}}}\0a', "is none"),
+    "a text beside nothing": ('{"id":7}\0a', "is none"),
+    "a text beside more": ('{"id":7,"ok":{},"more":1}\0a', "is none"),
+    "a number as text": ('{"id":7,"ok":{},"text":1}', "is none"),
+    "null as text": ('{"id":7,"ok":{},"text":null}', "is none"),
     "another limit": ('{"id":7,"limit":"patience"}', "is none"),
 }
 
@@ -50,6 +59,8 @@ def test_anything_else_is_no_reply(name: str) -> None:
     [
         (b'{"id":7,"ok":{}}', {}),
         (b'{"ok":{"a":[1]},"id":7}', {"a": [1]}),
+        (b'{"id":7,"ok":{"a":1}}\0text', {"a": 1, "text": "text"}),
+        (b'{"id":7,"ok":{"text":1}}', {"text": 1}),
         (b'{"id":7,"limit":"memory"}', OUT_OF_MEMORY),
         (b'{"id":7,"error":{"class":"m.E","fields":{"path":"a.md"}}}', Raised("m.E", {"path": "a.md"})),
     ],
