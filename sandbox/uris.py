@@ -68,7 +68,7 @@ class FileUri:
         if not path:
             return cls((), trailing_slash=True)
         trailing = path.endswith("/")
-        return cls(tuple(map(_decode, path.removesuffix("/").split("/"))), trailing_slash=trailing)
+        return cls(tuple(map(_decode, path.removesuffix("/").split("/"))), trailing)
 
     @classmethod
     def from_path(cls, absolute: str) -> FileUri:

@@ -101,7 +101,7 @@ def _trash_page(scope: Scope, reply: TrashPage) -> bool:
 
 
 def _one(scope: Scope, reply: NoteText | Created | Trashed | Restored) -> bool:
-    return _notes_within(scope, (reply.path,))
+    return _note_within(scope, _prefixes(scope.folders), reply.path)
 
 
 _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
@@ -118,17 +118,17 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
 
 def _notes_within(scope: Scope, paths: Iterable[str]) -> bool:
     prefixes = _prefixes(scope.folders)
-    return all(
-        # SAFETY: a prefix ends with its separator, so it is compared by component.
-        (
-            len(path) <= _PLAIN_LENGTH
-            and path.isascii()
-            and path.startswith(prefixes)
-            and _PLAIN.fullmatch(path) is not None
-        )
-        or (is_note(path) and _within(scope, path))
-        for path in paths
-    )
+    return all(_note_within(scope, prefixes, path) for path in paths)
+
+
+def _note_within(scope: Scope, prefixes: tuple[str, ...], path: str) -> bool:
+    # SAFETY: a prefix ends with its separator, so it is compared by component.
+    return (
+        len(path) <= _PLAIN_LENGTH
+        and path.isascii()
+        and path.startswith(prefixes)
+        and _PLAIN.fullmatch(path) is not None
+    ) or (is_note(path) and _within(scope, path))
 
 
 @functools.lru_cache(maxsize=256)
