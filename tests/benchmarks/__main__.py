@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks`: the server beside the SDK's own and beside plain system calls, in one run.
+"""`python -m tests.benchmarks`: the server beside the SDK's own, beside plain system calls, and jailed, in one run.
 
 Measurements of both sides alternate, so that a noisy minute hits both; medians and ratios are printed. What is
 promised in ratios is marked; the exit code is 1 when a mark is missed.
@@ -8,63 +8,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.peer import Peer
+from tests.benchmarks.report import Report, alternate, median
 from tests.benchmarks.vault import make_vault, note
+from tests.benchmarks.workers import WorkerBench
 
+SECTIONS = ["server", "workers"]
 ECHO = str(Path(__file__).with_name("echo_server.py"))
-
-
-def median(values: list[float]) -> float:
-    return statistics.median(values)
-
-
-class Report:
-    """Prints rows as they come and remembers what fell short."""
-
-    def __init__(self) -> None:
-        self.missed: list[str] = []
-
-    def row(self, what: str, value: str, ratio: str = "", *, kept: bool | None = None) -> None:
-        mark = {None: "", True: "  reached", False: "  MISSED"}[kept]
-        print(f"  {what:<58} {value:>14} {ratio:>12}{mark}", flush=True)
-        if kept is False:
-            self.missed.append(what)
-
-    def against(
-        self,
-        what: str,
-        ours: float,
-        other: str,
-        theirs: float,
-        *,
-        most: float | None = None,
-        scale: float = 1e6,
-        unit: str = "us",
-    ) -> None:
-        ratio = ours / theirs
-        self.row(
-            f"{what} (beside {other}: {theirs * scale:.1f} {unit})",
-            f"{ours * scale:.1f} {unit}",
-            f"x {ratio:.2f}",
-            kept=None if most is None else ratio <= most,
-        )
-
-
-def alternate(rounds: int, *sides: Callable[[], float]) -> list[float]:
-    """Measure the *sides* in turn, *rounds* times; return each one's median."""
-    values: list[list[float]] = [[] for _ in sides]
-    for _ in range(rounds):
-        for side, seen in zip(sides, values, strict=True):
-            seen.append(side())
-    return [median(seen) for seen in values]
 
 
 class Bench:
@@ -224,11 +180,15 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     options.add_argument("--rounds", type=int, default=9)
     options.add_argument("--notes", type=int, nargs="+", default=[1000, 10_000])
+    options.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
     chosen = options.parse_args()
     report = Report()
     with tempfile.TemporaryDirectory(prefix="fsnotes-bench-") as top:
-        for notes in chosen.notes:
-            Bench(Path(top), notes, report, chosen.rounds).run()
+        if "server" in chosen.sections:
+            for notes in chosen.notes:
+                Bench(Path(top), notes, report, chosen.rounds).run()
+        if "workers" in chosen.sections:
+            WorkerBench(Path(top), report, chosen.rounds).run()
     if report.missed:
         print("\nmissed: " + "; ".join(report.missed))
     return 1 if report.missed else 0
