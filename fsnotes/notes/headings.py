@@ -7,6 +7,7 @@ at once, and containers nest at most `MAX_NESTING` deep (what lies deeper counts
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -75,28 +76,35 @@ _ATTRIBUTE: Final = (
     rb"(?:[ \t]*+=[ \t]*+(?:[^ \t\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+)"
 )
 _UNTIL_BLANK: Final = re.compile(rb"(?!)")  # matches nothing: only a blank line ends the block
-# The seven kinds of HTML blocks: what opens one, what ends it, whether it may interrupt a paragraph.
-_HTML_KINDS: Final = (
-    (
-        re.compile(rb"<(?:script|pre|style|textarea)(?=[ \t>]|\Z)", re.IGNORECASE),
-        re.compile(rb"</(?:script|pre|style|textarea)>", re.IGNORECASE),
-        True,
-    ),
-    (re.compile(rb"<!--"), re.compile(rb"-->"), True),
-    (re.compile(rb"<\?"), re.compile(rb"\?>"), True),
-    (re.compile(rb"<![A-Za-z]"), re.compile(rb">"), True),
-    (re.compile(rb"<!\[CDATA\["), re.compile(rb"\]\]>"), True),
-    (re.compile(rb"</?(?:" + _HTML_NAMES + rb")(?=[ \t]|/?>|\Z)", re.IGNORECASE), _UNTIL_BLANK, True),
-    (
-        re.compile(
-            rb"(?:<[A-Za-z][A-Za-z0-9-]*+"
-            + _ATTRIBUTE
-            + rb"*+[ \t]*+/?>|</[A-Za-z][A-Za-z0-9-]*+[ \t]*+>)[ \t]*+\Z"
+
+
+@functools.cache
+def _html_kinds() -> tuple[tuple[re.Pattern[bytes], re.Pattern[bytes], bool], ...]:
+    """Return the seven kinds of HTML blocks: what opens one, what ends it, whether it may interrupt a paragraph.
+
+    Compiled for the first note that has HTML: no other pattern here takes as long.
+    """
+    return (
+        (
+            re.compile(rb"<(?:script|pre|style|textarea)(?=[ \t>]|\Z)", re.IGNORECASE),
+            re.compile(rb"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+            True,
         ),
-        _UNTIL_BLANK,
-        False,
-    ),
-)
+        (re.compile(rb"<!--"), re.compile(rb"-->"), True),
+        (re.compile(rb"<\?"), re.compile(rb"\?>"), True),
+        (re.compile(rb"<![A-Za-z]"), re.compile(rb">"), True),
+        (re.compile(rb"<!\[CDATA\["), re.compile(rb"\]\]>"), True),
+        (re.compile(rb"</?(?:" + _HTML_NAMES + rb")(?=[ \t]|/?>|\Z)", re.IGNORECASE), _UNTIL_BLANK, True),
+        (
+            re.compile(
+                rb"(?:<[A-Za-z][A-Za-z0-9-]*+"
+                + _ATTRIBUTE
+                + rb"*+[ \t]*+/?>|</[A-Za-z][A-Za-z0-9-]*+[ \t]*+>)[ \t]*+\Z"
+            ),
+            _UNTIL_BLANK,
+            False,
+        ),
+    )
 
 
 class _Walk:
@@ -317,7 +325,7 @@ class _Walk:
         return None
 
     def _opens_html(self, line: bytes, matched: int, at: int) -> bool:
-        for opening, closer, interrupts in _HTML_KINDS:
+        for opening, closer, interrupts in _html_kinds():
             if (interrupts or self._leaf != _PARAGRAPH) and opening.match(line, at):
                 self._close(matched)
                 if not closer.search(line, at):
