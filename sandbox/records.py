@@ -1,6 +1,6 @@
 """What a record is: a frozen value with named fields, like a frozen, slotted dataclass, made without compiling code.
 
-A dataclass writes its methods as text and compiles them, about a millisecond for each class, and brings `inspect`
+A dataclass writes its methods as text and compiles them, half a millisecond for each class, and brings `inspect`
 along. A worker has some sixty such classes to load before it can serve, so what a worker loads uses records; elsewhere
 a dataclass does the same. Type checkers see no difference (PEP 681).
 """

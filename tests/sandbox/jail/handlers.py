@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import os
 import resource
@@ -113,6 +114,7 @@ class Served:
             "channel": CHANNEL,
             "session": OWN_SESSION,
             "folder": os.getcwd(),
+            "garbage": [gc.isenabled(), gc.get_freeze_count() > 1_000],
             "flags": [
                 sys.flags.isolated,
                 sys.flags.no_site,

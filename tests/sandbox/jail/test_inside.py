@@ -66,6 +66,7 @@ def test_nothing_of_the_parent_is_in_the_worker(
     assert seen["descriptors"] == sorted([0, 1, 2, seen["channel"]])
     assert seen["flags"] == [1, 1, sys.dont_write_bytecode, 1]
     assert seen["session"]
+    assert seen["garbage"] == [True, True]
 
 
 def test_worker_runs_exactly_the_modules_that_the_parent_has(yard: Yard, layout: Layout) -> None:
