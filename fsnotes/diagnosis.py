@@ -20,7 +20,7 @@ from fsnotes.quarantine import Marks
 from fsnotes.state import StateFolder
 from fsnotes.wiring import ResolverChoice, open_root
 from fsnotes.workers import begin_at_best
-from sandbox import Root, kernel
+from sandbox import Root, kernel, records
 from sandbox.errors import LevelNotMet, SandboxError, WorkerFailed
 from sandbox.filesystem import identify
 from sandbox.jail import trial
@@ -123,7 +123,7 @@ class _Examiner:
         begun.worker.stop()
         if begun.require is Level.NONE:
             return Jailed(report, why="no layer is in force")
-        spec = replace(begun.spec, kind=self._kind(workspace))
+        spec = records.replace(begun.spec, kind=self._kind(workspace))
         keys = self._state.keys
         if not os.path.lexists(keys):
             keys = os.path.dirname(keys)

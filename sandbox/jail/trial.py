@@ -20,7 +20,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Self
@@ -39,6 +39,7 @@ from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
 from sandbox.locking import never
 from sandbox.names import display
+from sandbox.records import replace
 
 PREFIX: Final = "fsnotes-doctor-"
 ATTACK_SECONDS: Final = 10.0

@@ -24,7 +24,7 @@ from fsnotes.audit import AuditLog
 from fsnotes.calls import local_principal
 from fsnotes.quarantine import Quarantine
 from fsnotes.state import StateFolder
-from sandbox import Root
+from sandbox import Root, records
 from sandbox.jail.attacks import ATTACKS
 from sandbox.jail.report import LAYERS
 from sandbox.jail.trial import Outcome
@@ -228,7 +228,7 @@ def test_what_the_files_system_lacks_is_a_weakness(shell: Shell, monkeypatch: py
     real = Root.features
 
     def weaker(root: Root, **how: Any) -> Any:
-        return replace(real(root, **how), lock="file", rename_flags=False, folds_case=True)
+        return records.replace(real(root, **how), lock="file", rename_flags=False, folds_case=True)
 
     monkeypatch.setattr(Root, "features", weaker)
     done = shell.call("doctor", "Notes", "--jail", "off")

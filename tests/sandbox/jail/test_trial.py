@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sandbox.jail.process import import_folders
 from sandbox.jail.report import LayerState, Level, WorkerKind
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.trial import NoPlaceError, Outcome, Trial
+from sandbox.records import replace
 from tests.mounts import REPOSITORY
 from tests.sandbox.jail.conftest import UNLOCKED, need
 
