@@ -542,14 +542,14 @@ def test_an_id_is_accepted_as_the_scope_covers_it(scope: Scope, spelled: list[st
 @pytest.mark.parametrize("seconds", [2**63, -(2**63), 10**13, 253_402_300_800, 0])
 def test_a_file_may_be_of_any_time_that_a_kernel_knows(seconds: int) -> None:
     reply = Scanned((NoteStat("a/n.md", 1, seconds * 10**9),), (), (), None)
-    assert decode_reply(ScanNotes("a"), through_the_channel(encode_reply(reply))) == reply
+    assert decode_answer(ScanNotes("a"), through_the_channel(encode_answer(reply))) == reply
 
 
 def test_no_file_is_of_a_time_beyond_that() -> None:
     for moment in (2**63 * 10**9 + 1, -(2**63) * 10**9 - 1):
         reply = Scanned((NoteStat("a/n.md", 1, moment),), (), (), None)
         with pytest.raises(BadMessage):
-            decode_reply(ScanNotes("a"), through_the_channel(encode_reply(reply)))
+            decode_answer(ScanNotes("a"), through_the_channel(encode_answer(reply)))
 
 
 # -- an answer to the command ----------------------------------------------------------------------
