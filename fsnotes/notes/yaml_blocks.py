@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 MAX_DEPTH: Final = 32
 """Deepest nesting."""
@@ -22,6 +22,9 @@ MAX_VALUES: Final = 2_000
 _DIRECTIVE: Final = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?[\r\n]++)*+%")
 # The scanner looks ahead for as long as each bracket could begin a key, at a cost that grows with their number.
 _TOO_DEEP: Final = re.compile(r"(?:[\[{][ \t\r\n]*+){33}")
+
+
+W = TypeVar("W", bound="Watch")
 
 
 class YamlFault(Exception):
@@ -37,15 +40,35 @@ def parse(text: str, ruamel_yaml: ModuleType) -> dict[Any, Any]:
 
     Raises YamlFault for anything else than one mapping, for duplicate keys, and past a limit.
     """
+    value, _ = load(text, ruamel_yaml, Watch)
+    return as_mapping(value)
+
+
+def as_mapping(value: Any) -> dict[Any, Any]:
+    """Return *value* if it is a mapping, an empty one if there is none. Raises YamlFault for anything else."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise YamlFault(0)
+    return value
+
+
+def load(text: str, ruamel_yaml: ModuleType, kind: type[W]) -> tuple[Any, W]:
+    """Return the one value in *text*, None without any, and what watched over its nodes, one *kind* of Watch.
+
+    Raises YamlFault as `parse` does, whatever the value is.
+    """
     refused = _DIRECTIVE.match(text) or _TOO_DEEP.search(text)
     if refused is not None:
         raise YamlFault(refused.end() - 1)
     parser = ruamel_yaml.YAML(typ="safe", pure=True)
     parser.allow_duplicate_keys = False
     parser.composer.warn_double_anchors = False  # YAML allows them; the last one counts
-    parser.composer.compose_node = _Bounds(parser.composer, ruamel_yaml.events.AliasEvent).compose_node
+    watch = kind(text, parser, ruamel_yaml)
+    parser.composer.compose_node = watch.compose_node
+    parser.constructor.construct_object = watch.construct_object
     try:
-        value = parser.load(text)
+        return parser.load(text), watch
     except YamlFault:
         raise
     except ruamel_yaml.error.MarkedYAMLError as error:
@@ -54,22 +77,20 @@ def parse(text: str, ruamel_yaml: ModuleType) -> dict[Any, Any]:
     except ruamel_yaml.reader.ReaderError as error:
         raise YamlFault(error.position) from None
     except Exception as error:
-        # A value that matches the pattern of a type and is none (a 13th month), or what the parser trips over.
+        # What the parser trips over.
         raise YamlFault(0) from error
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise YamlFault(0)
-    return value
 
 
-class _Bounds:
-    """Counts what a composer composes; its `compose_node` takes the place of the composer's own."""
+class Watch:
+    """Counts what a composer composes; its methods take the place of the parser's own."""
 
-    def __init__(self, composer: Any, alias_event: type) -> None:
-        self._composer = composer
-        self._compose = composer.compose_node
-        self._alias_event = alias_event
+    def __init__(self, text: str, parser: Any, ruamel_yaml: ModuleType) -> None:
+        self._text = text
+        self._composer = parser.composer
+        self._compose = parser.composer.compose_node
+        self._construct = parser.constructor.construct_object
+        self._alias_event = ruamel_yaml.events.AliasEvent
+        self._yaml_error = ruamel_yaml.error.YAMLError
         self._depth = 0
         self._values = 0
         self._aliases = 0
@@ -96,3 +117,13 @@ class _Bounds:
         if event.anchor is not None and not is_alias:
             self._weights[event.anchor] = self._values - before
         return node
+
+    def construct_object(self, node: Any, *, deep: bool = False) -> Any:
+        """Make the value of *node*; what cannot be made is a fault where the node begins."""
+        try:
+            return self._construct(node, deep=deep)
+        except (YamlFault, self._yaml_error):
+            raise
+        except Exception as error:
+            # It has the form of a type and is none: a 13th month, a number with too many digits.
+            raise YamlFault(node.start_mark.index) from error

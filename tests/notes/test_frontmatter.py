@@ -73,6 +73,7 @@ def test_properties_are_read_as_yaml_1_2() -> None:
         (b"words", 2),
         (b"a: !!python/object:os.system x", 2),
         (b"a: 2024-13-45", 2),
+        (b"ok: 1\nlist:\n  - 2024-13-45", 4),
         (b"a: \x01", 2),
         (b"# first\n%YAML 1.1", 3),
         (b"a: &a [*a]", 2),
