@@ -7,9 +7,11 @@ not plain. What the properties mean is decided elsewhere.
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import Any, Final
 
 from fsnotes.errors import InvalidYaml, NotText
+from fsnotes.notes.plain_blocks import NotPlain, plain_title
 from fsnotes.notes.yaml_blocks import YamlFault, parse
 from sandbox.records import record
 
@@ -74,34 +76,63 @@ def body_start(data: bytes) -> int:
     return len(BOM) if data.startswith(BOM) else 0
 
 
+@record
+class Block:
+    """A note's frontmatter: its *text*, the offsets of its *start* and *end*, and where the *body* begins."""
+
+    text: str
+    start: int
+    end: int
+    body: int
+
+
+def block(data: bytes, *, path: str = "") -> Block | None:
+    """Return the note's block; None without frontmatter.
+
+    Raises InvalidYaml when it is longer than MAX_BYTES and NotText when it is not UTF-8. *path* only names the note
+    in errors, as in all of this module.
+    """
+    found = bounds(data)
+    if found is None:
+        return None
+    start, end, body = found
+    if end - start > MAX_BYTES:
+        raise InvalidYaml(path, line=1)
+    try:
+        return Block(data[start:end].decode("utf-8"), start, end, body)
+    except UnicodeDecodeError:
+        raise NotText(path) from None
+
+
 def read(data: bytes, *, path: str = "") -> dict[Any, Any]:
     """Return the properties of a note; an empty mapping without frontmatter or with an empty block.
 
     Raises InvalidYaml, with the line in the note, when the block is not one YAML mapping without duplicate keys
-    or exceeds a limit, and NotText when it is not UTF-8. *path* only names the note in the error.
+    or exceeds a limit, and NotText when it is not UTF-8.
     """
-    found = bounds(data)
-    if found is None:
-        return {}
-    start, end, _ = found
-    if end - start > MAX_BYTES:
-        raise InvalidYaml(path, line=1)
-    try:
-        text = data[start:end].decode("utf-8")
-    except UnicodeDecodeError:
-        raise NotText(path) from None
-    return _parsed(text, path)
+    found = block(data, path=path)
+    return {} if found is None else _parsed(found.text, path)
 
 
-def _parsed(text: str, path: str) -> dict[Any, Any]:
+def yaml() -> ModuleType:
+    """Return the parser's package, which is loaded when it is first needed."""
     # Loading the parser takes longer than reading a hundred notes, and most blocks are plain.
     import ruamel.yaml
 
+    return ruamel.yaml
+
+
+def _parsed(text: str, path: str) -> dict[Any, Any]:
     try:
-        return parse(text, ruamel.yaml)
+        return parse(text, yaml())
     except YamlFault as fault:
-        # The block begins at the note's second line.
-        raise InvalidYaml(path, line=_line_breaks(text[: fault.offset]) + 2) from None
+        raise InvalidYaml(path, line=line_of(text, fault.offset)) from None
+
+
+def line_of(text: str, offset: int) -> int:
+    """Return the line of the note, counted from 1, in which a character of its block's text stands."""
+    # The block begins at the note's second line.
+    return _line_breaks(text[:offset]) + 2
 
 
 def _line_breaks(text: str) -> int:
@@ -126,69 +157,3 @@ def title(data: bytes) -> str | None:
     except (UnicodeDecodeError, InvalidYaml):
         return None
     return value if isinstance(value, str) and value.strip() else None
-
-
-# -- the common case, without a YAML parser ----------------------------------------------------
-
-
-class NotPlain(Exception):
-    """The block has something in it that only a YAML parser can judge."""
-
-
-_KEY: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,100}):(?: +|\Z)")
-_ITEM: Final = re.compile(r"( {0,8})- +")
-_WORDS: Final = re.compile(r"[A-Za-z_](?:[^:#]|:(?=[^ ])|(?<=[^ ])#)*+\Z")
-_NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]{0,14})\Z")
-_DATE: Final = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])\Z")
-_QUOTED: Final = re.compile(r"\"([^\"\\]*)\"\Z|'([^']*)'\Z")
-_FLOW: Final = re.compile(r"\[ *(?:[A-Za-z][A-Za-z0-9_/-]*(?: *, *[A-Za-z][A-Za-z0-9_/-]*)*)? *\]\Z")
-_SPECIAL_WORDS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL"})
-
-
-def plain_title(text: str) -> str | None:
-    """Return the title in a block that consists of nothing but plain lines; None when it holds no string.
-
-    Plain lines are blank ones, comments, `key: value` with words, a quoted text, a number, a date or a list of
-    words, and lists of such values one line each. Everything else raises NotPlain. What this returns is
-    what the YAML parser finds: a test compares the two.
-    """
-    if not text.replace("\n", "").replace("\r", "").isprintable():
-        raise NotPlain
-    found: str | None = None
-    seen: set[str] = set()
-    indent: str | None = None  # of the list that is being read; "" to "        "
-    list_may_follow = False
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        if not line or line[0] == "#":
-            indent, list_may_follow = None, False
-            continue
-        key = _KEY.match(line)
-        if key is not None:
-            name, value = key.group(1), line[key.end() :].rstrip(" ")
-            if name in seen or name in _SPECIAL_WORDS:
-                raise NotPlain
-            seen.add(name)
-            indent, list_may_follow = None, not value
-            if value:
-                scalar = None if _FLOW.match(value) else _plain_scalar(value)
-                if name == "title":
-                    found = scalar
-            continue
-        item = _ITEM.match(line)
-        if item is None or not (list_may_follow or indent == item.group(1)):
-            raise NotPlain
-        _plain_scalar(line[item.end() :].rstrip(" "))
-        indent, list_may_follow = item.group(1), False
-    return found
-
-
-def _plain_scalar(value: str) -> str | None:
-    """Return *value* as YAML reads it if that is a string, None if it is something else, else raise NotPlain."""
-    if _WORDS.match(value):
-        return None if value in _SPECIAL_WORDS else value
-    quoted = _QUOTED.match(value)
-    if quoted is not None:
-        return quoted.group(1) if quoted.group(1) is not None else quoted.group(2)
-    if _NUMBER.match(value) or _DATE.match(value):
-        return None
-    raise NotPlain
