@@ -6,6 +6,7 @@ from fsnotes.errors import InvalidArgument, NotText
 from fsnotes.notes.commands import NoteText, ReadNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.lines import count_lines, cut, split_lines
+from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.places import asked_paths, existing_note
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sections import section
@@ -31,7 +32,7 @@ def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
     whole = (command.heading, command.start_line, command.end_line, command.start_column) == (None,) * 4
     if whole and len(text) <= command.limit:
         return NoteText(str(path), etag(data), len(data), text, 1, total, total, None, None)
-    first, last = _range(command, data, total)
+    first, last = _range(command, text, total)
     part = cut(
         split_lines(data),
         first=first,
@@ -64,11 +65,12 @@ def _open(root: Root, scope: Scope, text: str) -> tuple[RelPath, Content]:
     return path, root.read(path)
 
 
-def _range(command: ReadNote, data: bytes, total: int) -> tuple[int, int]:
+def _range(command: ReadNote, text: str, total: int) -> tuple[int, int]:
     first, last = 1, total
     if command.heading is not None:
-        found = section(data, command.heading)
-        first, last = found.first_line, found.last_line
+        found = section(text, command.heading)
+        first = found.heading.line
+        last = first + len(Lines(text[found.start : found.end])) - 1
     start = first if command.start_line is None else command.start_line
     if not first <= start <= last:
         raise InvalidArgument("startLine", f"it is not between {first} and {last}")

@@ -7,15 +7,16 @@ from typing import Final
 
 from fsnotes.notes import frontmatter
 from fsnotes.notes.commands import MAX_TITLE
-from fsnotes.notes.headings import headings
+from fsnotes.notes.markdown.front import body_start
+from fsnotes.notes.markdown.walk import headings
 from fsnotes.notes.model import stem
 
 MAX_SEARCHED: Final = 65_536
-"""How far behind the frontmatter the first heading is looked for, in bytes: every listing pays for it."""
+"""How far behind the frontmatter the first heading is looked for, in characters: every listing pays for it."""
 
 # A level-1 heading at the top of the document needs one of these lines. Looking for one costs a fraction of a
 # walk. The pattern begins with a character so that the search skips the rest at memory speed.
-_MAY_HAVE_HEADING: Final = re.compile(rb"[\r\n] {0,3}(?:#(?:[ \t\r\n]|\Z)|=++[ \t]*+(?:[\r\n]|\Z))")
+_MAY_HAVE_HEADING: Final = re.compile(r"[\r\n] {0,3}(?:#(?:[ \t\r\n]|\Z)|=++[ \t]*+(?:[\r\n]|\Z))")
 
 
 def title_of(data: bytes, name: str) -> str:
@@ -25,24 +26,24 @@ def title_of(data: bytes, name: str) -> str:
     file name. Empty titles and headings do not count.
     """
     try:
-        data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         return stem(name)
-    found = frontmatter.title(data) or _first_heading(data) or stem(name)
+    found = frontmatter.title(data) or _first_heading(text) or stem(name)
     return " ".join(found.split())[:MAX_TITLE].rstrip()
 
 
-def _whole_lines(data: bytes, most: int) -> bytes:
-    """Return the whole lines among the first *most* bytes: half a heading is none."""
-    if len(data) <= most:
-        return data
-    return data[: max(data.rfind(b"\n", 0, most), data.rfind(b"\r", 0, most)) + 1]
-
-
-def _first_heading(data: bytes) -> str | None:
-    start = frontmatter.body_start(data)
-    data = _whole_lines(data, start + MAX_SEARCHED)
-    if _MAY_HAVE_HEADING.search(b"\n" + data[start:]) is None:
+def _first_heading(text: str) -> str | None:
+    start = body_start(text)
+    text = _whole_lines(text, start + MAX_SEARCHED)
+    if _MAY_HAVE_HEADING.search("\n" + text[start:]) is None:
         return None
-    found = headings(data, start=start)
-    return next((heading.text for heading in found if heading.level == 1 and heading.text), None)
+    found = headings(text, start=start)
+    return next((each.text for each in found if each.level == 1 and each.text and not each.nested), None)
+
+
+def _whole_lines(text: str, most: int) -> str:
+    """Return the whole lines among the first *most* characters: half a heading is none."""
+    if len(text) <= most:
+        return text
+    return text[: max(text.rfind("\n", 0, most), text.rfind("\r", 0, most)) + 1]

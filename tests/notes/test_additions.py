@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from fsnotes.notes.headings import headings
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import InvalidArgument, NoteTooLarge, NotText
 from fsnotes.notes.additions import Position, add
 from fsnotes.notes.frontmatter import body_start
-from fsnotes.notes.headings import headings
 from fsnotes.notes.seams import draws_in
 from fsnotes.notes.sections import section
 from fsnotes.notes.splices import apply, inverse

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteNotFound, NoteTooLarge, NotText, PathRefused
-from fsnotes.notes import headings
 from fsnotes.notes.commands import NoteText, ReadNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.lines import Part, count_lines, cut, split_lines
+from fsnotes.notes.markdown import walk
 from sandbox.policy import Policy
 from tests.notes.conftest import Vault
 
@@ -133,7 +133,7 @@ def test_a_long_note_is_read_page_by_page(vault: Vault) -> None:
 
 def test_reading_a_whole_note_looks_for_no_headings(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault.write("a.md", b"# one\n")
-    monkeypatch.delattr(headings._Walk, "take")
+    monkeypatch.delattr(walk._Walk, "headings")
     assert vault.run(ReadNote("a.md")).text == "# one\n"
 
 

@@ -6,13 +6,13 @@ import re
 from itertools import pairwise
 
 import pytest
+from fsnotes.notes.headings import headings
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import AnchorCount, AnchorNotFound, InvalidArgument, NoteTooLarge, NotText
 from fsnotes.notes.anchors import find
 from fsnotes.notes.frontmatter import body_start
-from fsnotes.notes.headings import headings
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.sections import section
 from fsnotes.notes.splices import Splice, apply, inverse

@@ -7,7 +7,7 @@ import pytest
 from fsnotes.errors import AmbiguousNote, NoteNotFound
 from fsnotes.notes.sections import MAX_CANDIDATES, section
 
-NOTE = b"""---
+NOTE = """---
 title: x
 ---
 intro
@@ -27,10 +27,8 @@ f
 """
 
 
-def _text(heading: str) -> bytes:
+def _text(heading: str) -> str:
     found = section(NOTE, heading)
-    lines = NOTE.splitlines(keepends=True)
-    assert b"".join(lines[found.first_line - 1 : found.last_line]) == NOTE[found.start : found.end]
     assert found.start < found.body <= found.end
     return NOTE[found.start : found.end]
 
@@ -38,17 +36,17 @@ def _text(heading: str) -> bytes:
 @pytest.mark.parametrize(
     ("heading", "text"),
     [
-        ("One", b"# One\na\n## Tasks\nb\n### Deep\nc\n"),
-        ("  oNe ", b"# One\na\n## Tasks\nb\n### Deep\nc\n"),
-        ("Deep", b"### Deep\nc\n"),
-        ("Two/Tasks", b"## Tasks\ne\n"),
-        ("two/tasks", b"## Tasks\ne\n"),
-        ("One/Tasks/Deep", b"### Deep\nc\n"),
-        ("And / or", b"## And / or\nf\n"),
-        ("Two/And / or", b"## And / or\nf\n"),
+        ("One", "# One\na\n## Tasks\nb\n### Deep\nc\n"),
+        ("  oNe ", "# One\na\n## Tasks\nb\n### Deep\nc\n"),
+        ("Deep", "### Deep\nc\n"),
+        ("Two/Tasks", "## Tasks\ne\n"),
+        ("two/tasks", "## Tasks\ne\n"),
+        ("One/Tasks/Deep", "### Deep\nc\n"),
+        ("And / or", "## And / or\nf\n"),
+        ("Two/And / or", "## And / or\nf\n"),
     ],
 )
-def test_a_section_reaches_to_the_next_heading_of_its_level_or_above(heading: str, text: bytes) -> None:
+def test_a_section_reaches_to_the_next_heading_of_its_level_or_above(heading: str, text: str) -> None:
     assert _text(heading) == text
 
 
@@ -60,7 +58,7 @@ def test_twins_are_ambiguous_and_named_by_their_paths() -> None:
 
 def test_twins_to_the_top_are_told_apart_by_their_lines() -> None:
     with pytest.raises(AmbiguousNote) as caught:
-        section(b"# A\n# A\n", "A")
+        section("# A\n# A\n", "A")
     assert caught.value.paths == ("a (line 1)", "a (line 2)")
 
 
@@ -76,18 +74,31 @@ def test_a_missing_heading_is_refused_with_a_few_that_there_are() -> None:
     assert (caught.value.what, caught.value.name) == ("heading", "Task")
     assert caught.value.candidates == ("Tasks", "One/Tasks", "One", "Deep", "Two", "And / or")
     with pytest.raises(NoteNotFound) as caught:
-        section(b"".join(b"# h%d\n" % i for i in range(50)), "x")
+        section("".join(f"# h{i}\n" for i in range(50)), "x")
     assert caught.value.candidates == tuple(f"h{i}" for i in range(MAX_CANDIDATES))
 
 
 def test_frontmatter_and_code_hold_no_headings() -> None:
-    data = b"---\n# A\n---\n```\n# A\n```\n# A\nend"
-    found = section(data, "a")
-    assert data[found.start : found.end] == b"# A\nend"
-    assert (found.first_line, found.last_line) == (7, 8)
+    text = "\ufeff---\n# A\n---\n```\n# A\n```\n# A\nend"
+    found = section(text, "a")
+    assert text[found.start : found.end] == "# A\nend"
+    assert found.heading.line == 7
 
 
-@pytest.mark.parametrize("data", [b"# A", b"# A\n", b"x\n\n# A\r\n", b"# A\r"])
-def test_the_last_section_ends_with_the_note(data: bytes) -> None:
-    found = section(data, "A")
-    assert (found.end, found.last_line) == (len(data), len(data.splitlines()))
+def test_headings_in_block_quotes_and_list_items_open_no_section() -> None:
+    text = "# A\n> # B\n- # C\n\ntext\n"
+    assert text[section(text, "A").body :] == "> # B\n- # C\n\ntext\n"
+    for nested in ("B", "C", "A/B"):
+        with pytest.raises(NoteNotFound):
+            section(text, nested)
+
+
+@pytest.mark.parametrize("text", ["# A", "# A\n", "x\n\n# A\r\n", "# A\r"])
+def test_the_last_section_ends_with_the_note(text: str) -> None:
+    assert section(text, "A").end == len(text)
+
+
+def test_ten_thousand_twins_are_told_apart() -> None:
+    with pytest.raises(AmbiguousNote) as caught:
+        section("# Top\n" + "## Twin\n" * 10_000, "twin")
+    assert caught.value.paths == tuple(f"top/twin (line {line})" for line in range(2, 2 + MAX_CANDIDATES))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -28,6 +27,7 @@ from fsnotes.notes.markdown.destinations import PUNCTUATION, inline_destination
 from fsnotes.notes.markdown.links import Form, Link, Span, read_destination, wikilink_at
 from fsnotes.notes.markdown.tables import cells
 from fsnotes.notes.markdown.tags import Tag, tag_at
+from sandbox.records import record
 
 _MAX_LABEL: Final = 999
 _WIKI, _INLINE = Form.WIKI, Form.INLINE
@@ -46,7 +46,7 @@ class BlockId(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inlines:
     """What is in the text of a note, in the order in which it begins; what stands in a link's text comes behind it."""
 

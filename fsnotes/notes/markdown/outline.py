@@ -7,12 +7,12 @@ footnotes. Which section a text means is decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fsnotes.notes.markdown.blocks import Heading
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """The characters from *start* to *end*: the *heading*'s own lines, its text from *body* on, all deeper sections.
 
