@@ -9,6 +9,8 @@ from fsnotes.errors import AmbiguousNote, NoteNotFound
 from fsnotes.notes.markdown.outline import Section, outline
 from fsnotes.notes.markdown.walk import headings
 from fsnotes.notes.model import fold
+from fsnotes.notes.texts import Offsets, decoded
+from sandbox.records import record
 
 MAX_CANDIDATES: Final = 10
 MAX_SHOWN: Final = 120
@@ -29,6 +31,28 @@ def section(text: str, heading: str) -> Section:
     if len(found) > 1:
         raise AmbiguousNote(heading, paths=_told_apart(found))
     return found[0]
+
+
+@record
+class Stretch:
+    """The bytes of a section: its heading's own lines from *start*, its text from *body* on, up to *end*."""
+
+    start: int
+    body: int
+    end: int
+
+
+def stretch(data: bytes, heading: str, *, path: str) -> Stretch:
+    """Return where in the bytes of the note *path* the section is that *heading* means.
+
+    Raises NotText, and what `section` raises.
+    """
+    text = decoded(data, path=path)
+    found = section(text, heading)
+    if len(text) == len(data):
+        return Stretch(found.start, found.body, found.end)
+    byte = Offsets(text).byte
+    return Stretch(byte(found.start), byte(found.body), byte(found.end))
 
 
 def _path(section: Section) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.version": Room(("fsnotes",)),
     "fsnotes.errors": Room(),
     "fsnotes.pages": Room((ERRORS,)),
-    "fsnotes.notes.markdown": Room(),
+    "fsnotes.notes.markdown": Room(("sandbox.records",)),
     "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml",)),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),

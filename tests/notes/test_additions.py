@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from fsnotes.notes.headings import headings
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import InvalidArgument, NoteTooLarge, NotText
 from fsnotes.notes.additions import Position, add
-from fsnotes.notes.frontmatter import body_start
 from fsnotes.notes.seams import draws_in
-from fsnotes.notes.sections import section
+from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import apply, inverse
+from tests.notes.outlining import headings
 from tests.notes.strange_notes import BOM, lf, notes, texts
 
 PATH = "a.md"
@@ -29,7 +28,7 @@ def added(
 ) -> bytes:
     where = None
     if heading is not None:
-        found = section(data, heading)
+        found = stretch(data, heading, path="a.md")
         where = (found.body, found.end)
     return apply(data, add(data, text, position=position, path=PATH, most=most, section=where))
 
@@ -40,7 +39,7 @@ def blank_lines(data: bytes) -> int:
 
 def section_of(data: bytes, number: int) -> tuple[int, int]:
     """Where the body of a note's heading begins, and where its section ends."""
-    there = list(headings(data, start=body_start(data)))
+    there = headings(data)
     assume(there)
     place = number % len(there)
     following = next((each for each in there[place + 1 :] if each.level <= there[place].level), None)
@@ -81,7 +80,7 @@ def test_the_text_is_on_lines_of_its_own_and_all_else_is_as_it_was(
 
 
 def outline(data: bytes) -> list[tuple[int, str]]:
-    return [(each.level, each.text) for each in headings(data, start=body_start(data))]
+    return [(each.level, each.text) for each in headings(data)]
 
 
 @settings(deadline=None)
@@ -97,12 +96,12 @@ def test_a_paragraph_that_is_added_becomes_part_of_no_heading(
 @settings(deadline=None)
 @given(notes, st.sampled_from(["word", "word\n", "word\r\n"]), st.sampled_from([START, END]))
 def test_adding_again_and_again_collects_no_blank_lines(data: bytes, text: str, position: Position) -> None:
-    there = list(headings(data, start=body_start(data)))
+    there = headings(data)
     assume(there)
     last = there[-1]
     made, before = data, None
     for time in range(5):
-        found = list(headings(made, start=body_start(made)))[-1]
+        found = headings(made)[-1]
         assert (found.level, found.text) == (last.level, last.text)
         (splice,) = add(made, text, position=position, path=PATH, most=PLENTY, section=(found.end, len(made)))
         made = apply(made, [splice])

@@ -15,7 +15,7 @@ from fsnotes.notes.additions import Position, add
 from fsnotes.notes.anchors import MAX_EXPECTED
 from fsnotes.notes.diffs import MAX_CHARACTERS, MAX_LINE, diff
 from fsnotes.notes.replacements import replace, replace_body
-from fsnotes.notes.sections import section
+from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/editing.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ MOST = 10**6
 
 
 def changed(data: bytes, arguments: dict[str, Any]) -> tuple[Splice, ...]:
-    found = section(data, arguments["heading"]) if "heading" in arguments else None
+    found = stretch(data, arguments["heading"], path="a.md") if "heading" in arguments else None
     match arguments:
         case {"text": text}:
             position = Position(arguments.get("position", "end"))

@@ -14,7 +14,7 @@ from fsnotes.notes import frontmatter
 from fsnotes.notes.additions import Position, add
 from fsnotes.notes.diffs import diff
 from fsnotes.notes.replacements import replace, replace_body
-from fsnotes.notes.sections import section
+from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import apply, inverse
 
 BOM = b"\xef\xbb\xbf"
@@ -24,7 +24,7 @@ PLENTY = 10**6
 def edited(data: bytes, old: str, new: str, expected: int = 1, heading: str | None = None) -> bytes:
     within = None
     if heading is not None:
-        found = section(data, heading)
+        found = stretch(data, heading, path="a.md")
         within = (found.start, found.end)
     splices = replace(data, old, new, path="a.md", most=PLENTY, expected=expected, within=within)
     result = apply(data, splices)
@@ -34,14 +34,14 @@ def edited(data: bytes, old: str, new: str, expected: int = 1, heading: str | No
 
 
 def rewritten(data: bytes, heading: str, new: str) -> bytes:
-    found = section(data, heading)
+    found = stretch(data, heading, path="a.md")
     return apply(data, replace_body(data, new, body=found.body, end=found.end, path="a.md", most=PLENTY))
 
 
 def appended(data: bytes, text: str, heading: str | None = None, position: Position = Position.END) -> bytes:
     where = None
     if heading is not None:
-        found = section(data, heading)
+        found = stretch(data, heading, path="a.md")
         where = (found.body, found.end)
     return apply(data, add(data, text, position=position, path="a.md", most=PLENTY, section=where))
 
@@ -266,7 +266,7 @@ def test_adding_to_a_section_moves_no_blank_line_and_adds_none(data: bytes) -> N
         made = appended(made, "new", "A")
         assert made == data.replace(b"one" + end, b"one" + end + (b"new" + end) * number)
     made = appended(data, "new", "A", Position.START)
-    at = section(data, "A").body
+    at = stretch(data, "A", path="a.md").body
     assert made == data[:at] + b"new" + end + data[at:]
 
 

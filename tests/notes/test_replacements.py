@@ -6,16 +6,15 @@ import re
 from itertools import pairwise
 
 import pytest
-from fsnotes.notes.headings import headings
-from hypothesis import assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import AnchorCount, AnchorNotFound, InvalidArgument, NoteTooLarge, NotText
 from fsnotes.notes.anchors import find
-from fsnotes.notes.frontmatter import body_start
 from fsnotes.notes.replacements import replace, replace_body
-from fsnotes.notes.sections import section
+from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply, inverse
+from tests.notes.outlining import headings
 from tests.notes.strange_notes import BOM, LINE_ENDS, lf, notes, texts
 
 PATH = "a.md"
@@ -152,7 +151,7 @@ def test_all_places_change_or_none() -> None:
 
 def test_within_a_section_only_what_stands_there_changes() -> None:
     data = b"# A\nx\n# B\nx\n"
-    found = section(data, "B")
+    found = stretch(data, "B", path="a.md")
     assert replaced(data, "x", "y", 1, (found.start, found.end)) == b"# A\nx\n# B\ny\n"
     with pytest.raises(AnchorNotFound):
         replaced(data, "# A", "y", 1, (found.start, found.end))
@@ -211,7 +210,7 @@ def test_text_that_cannot_be_meant_is_refused(old: str, new: str, argument: str)
 
 
 def body_replaced(data: bytes, heading: str, new: str, most: int = PLENTY) -> bytes:
-    found = section(data, heading)
+    found = stretch(data, heading, path="a.md")
     splices = replace_body(data, new, body=found.body, end=found.end, path=PATH, most=most)
     result = apply(data, splices)
     assert apply(result, inverse(data, splices)) == data
@@ -294,10 +293,10 @@ def test_what_stands_under_a_heading_is_replaced(note: str, new: str, result: st
                     assert made == before + result.replace("|", "\n").encode()
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(notes, st.data())
 def test_headings_around_stay_and_so_does_every_byte_outside(data: bytes, drawn: st.DataObject) -> None:
-    there = list(headings(data, start=body_start(data)))
+    there = headings(data)
     assume(there)
     place = drawn.draw(st.integers(0, len(there) - 1))
     following = next((each for each in there[place + 1 :] if each.level <= there[place].level), None)
@@ -321,14 +320,14 @@ def test_headings_around_stay_and_so_does_every_byte_outside(data: bytes, drawn:
     if new.strip("\n") == "plain":
         # Text that is a paragraph whatever stands around it takes and makes no heading.
         outside = [(each.level, each.text) for each in there if not body <= each.start < end]
-        found = [(each.level, each.text) for each in headings(result, start=body_start(result))]
+        found = [(each.level, each.text) for each in headings(result)]
         assert found == outside
 
 
 @settings(deadline=None)
 @given(notes, texts)
 def test_replacing_a_body_twice_by_the_same_text_changes_nothing_more(data: bytes, new: str) -> None:
-    there = list(headings(data, start=body_start(data)))
+    there = headings(data)
     assume(there)
     once = apply(data, replace_body(data, new, body=there[0].end, end=len(data), path=PATH, most=PLENTY))
     end = len(once)
