@@ -95,7 +95,8 @@ class AnchorNotFound(FsnotesError):
 
     *hint* says why it may have been missed: `elsewhere` (outside the section), `final line end` (the text ends with
     one that the note does not have), `Unicode form` (composed or not), or nothing. *line* is the line to look at,
-    and *nearest* what stands there, cut; 0 and empty when no line is near.
+    and *nearest* what stands there, cut; 0 and empty when no line is near. `unreadable` stands for all of that where
+    the caller may not read the note.
     """
 
     def __init__(self, path: str, *, hint: str = "", line: int = 0, nearest: str = "") -> None:

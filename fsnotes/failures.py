@@ -54,6 +54,8 @@ def _list(paths: tuple[str, ...], most: int = 10) -> str:
 
 
 def _ambiguous(error: errors.AmbiguousNote) -> str:
+    if not error.paths:
+        return f"{echo(error.name)} could be several; name more of the path that leads to it"
     if len({unicodedata.normalize("NFC", path) for path in error.paths}) == len(error.paths):
         return f"{echo(error.name)} could be {_list(error.paths)}; name one of them exactly"
     # No spelling that is sent tells them apart; the person sees them twice.
@@ -101,6 +103,7 @@ def _anchor_not_found(error: errors.AnchorNotFound) -> str:
     why = {
         "elsewhere": f"it stands outside of that section, in line {error.line}",
         "final line end": f"the text ends before its last line end, in line {error.line}: leave that out",
+        "unreadable": "its lines are not shown to you, since you may not read it",
         "Unicode form": f"the note has it in another Unicode form: copy it from line {error.line}",
     }.get(error.hint, near)
     return f"oldText is not in {echo(error.path)}; {why}; nothing was changed, take the text exactly as it is read"

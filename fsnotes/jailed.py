@@ -182,4 +182,5 @@ def _read(scope: Scope, command: Command[ReplyT], answer: dict[str, Any]) -> Rep
 
 
 def _failed(command: Command[Any], reason: str, *, sent: bool) -> FsnotesError:
-    return OutcomeUnknown(reason) if command.changes and sent else Unavailable(reason)
+    is_change = command.changes and not getattr(command, "dry_run", False)
+    return OutcomeUnknown(reason) if is_change and sent else Unavailable(reason)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from fsnotes.confirm import Asked as Asked
 from fsnotes.notes.commands import (
     Created,
+    Edited,
     NoteSummary,
     NoteText,
     Restored,
@@ -150,6 +151,41 @@ class NoteCreated:
     def document(self) -> Document:
         """Return the JSON shape."""
         return {"path": self.reply.path, "etag": self.reply.etag, "size": self.reply.size}
+
+
+@dataclass(frozen=True, slots=True)
+class NoteEdited:
+    """What became of a note that was to be changed; *shows_text* says that the caller may see some of its text."""
+
+    reply: Edited
+    dry_run: bool
+    shows_text: bool
+
+    @property
+    def outcome(self) -> str:
+        """`changed`, `unchanged` (it had the text already), or of a dry run `would_change`."""
+        if self.reply.etag == self.reply.former:
+            return "unchanged"
+        return "would_change" if self.dry_run else "changed"
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        reply = self.reply
+        shape: Document = {
+            "outcome": self.outcome,
+            "path": reply.path,
+            "etag": reply.etag,
+            "size": reply.size,
+        }
+        if reply.places is not None:
+            shape["matches"] = reply.places
+        if reply.not_kept:
+            shape["notKept"] = list(reply.not_kept)
+        if self.shows_text:
+            shape["diff"] = reply.diff
+            if not reply.complete:
+                shape["diffComplete"] = False
+        return shape
 
 
 @dataclass(frozen=True, slots=True)

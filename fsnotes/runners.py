@@ -14,7 +14,16 @@ from typing import Any, Final, Protocol
 
 from fsnotes.access import Grant
 from fsnotes.errors import Abandoned, LimitReached, NotAllowed, NotCounted, Unavailable
-from fsnotes.notes.commands import Command, CreateNote, ReplyT, RestoreNote, SweepTemporaries, TrashNote
+from fsnotes.notes.commands import (
+    AppendNote,
+    Command,
+    CreateNote,
+    EditNote,
+    ReplyT,
+    RestoreNote,
+    SweepTemporaries,
+    TrashNote,
+)
 from fsnotes.notes.handlers import Workspace, handle
 from fsnotes.notes.scope import Scope
 from sandbox import ROOT, Root
@@ -31,7 +40,9 @@ CLOSED: Final = "this workspace is closed, since its workers did what they must 
 """What is said of a workspace in quarantine."""
 
 _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
+    AppendNote: "write",
     CreateNote: "write",
+    EditNote: "write",
     RestoreNote: "write",
     TrashNote: "delete",
 }

@@ -6,14 +6,11 @@ Knows no protocol, no terminal and no jail. Synchronous and thread-safe; raises 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from fsnotes.access import Access, Grant, Held, Right
-from fsnotes.audit import AuditLog, Event, Reservation
+from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
 from fsnotes.candidates import find_candidates
 from fsnotes.confirm import (
@@ -35,25 +32,27 @@ from fsnotes.errors import (
     DeceptiveName,
     FsnotesError,
     InvalidArgument,
-    InvalidState,
-    NotAllowed,
     NoteNotFound,
     OutcomeUnknown,
     Unavailable,
 )
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.notes.commands import (
+    AppendNote,
     CreateNote,
+    EditNote,
     FindReceipt,
     ReadNote,
     RestoreNote,
     ScanNotes,
     TrashNote,
 )
+from fsnotes.notes.editing import Change, check_arguments
 from fsnotes.notes.model import fold
 from fsnotes.outcomes import (
     Deletion,
     NoteCreated,
+    NoteEdited,
     NoteRead,
     NoteRestored,
     NotesListed,
@@ -62,6 +61,8 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.runners import Runner
+from fsnotes.sight import Sight
+from fsnotes.story import Story
 
 READ_CHARACTERS: Final = 38_000
 """A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
@@ -145,6 +146,39 @@ class Service:
             story.done("created", path=reply.path, after=reply.etag)
             return NoteCreated(reply)
 
+    def edit(
+        self,
+        call: Call,
+        workspace_uri: str,
+        path: str,
+        new_text: str,
+        *,
+        old_text: str | None = None,
+        heading: str | None = None,
+        expected_matches: int = 1,
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> NoteEdited:
+        """Put *new_text* in place of *old_text*, or of what stands under *heading*."""
+        command = EditNote(path, new_text, old_text, heading, expected_matches, if_match, dry_run)
+        return self._change(call, "notes_edit", workspace_uri, command, outcome="edited")
+
+    def append(
+        self,
+        call: Call,
+        workspace_uri: str,
+        path: str,
+        text: str,
+        *,
+        heading: str | None = None,
+        position: str = "end",
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> NoteEdited:
+        """Add *text* at the *position* `start` or `end` of a note, or of what stands under *heading*."""
+        command = AppendNote(path, text, heading, position, if_match, dry_run)
+        return self._change(call, "notes_append", workspace_uri, command, outcome="appended")
+
     def restore(
         self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None
     ) -> NoteRestored:
@@ -217,6 +251,28 @@ class Service:
         """Log a refusal that was made outside: there was no way to ask, or a state came where none is taken."""
         self._story(call, tool, workspace_uri, None).refused(outcome)
 
+    # -- the parts of a change ---------------------------------------------------------------------
+
+    def _change(
+        self, call: Call, tool: str, workspace_uri: str, command: Change, *, outcome: str
+    ) -> NoteEdited:
+        """Change a note that is there; a dry run needs the same right, and leaves no line."""
+        with self._story(call, tool, workspace_uri, command.path) as story:
+            check_arguments(command)
+            grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
+            sight = Sight.of(self._access, call.principal, workspace_uri, command)
+            if command.dry_run:
+                story.enter(grant)
+            else:
+                story.begin(grant)
+            with sight.kept():
+                reply = self._runner.run(grant, command, abandoned=call.abandoned)
+            changed = reply.etag != reply.former
+            story.done(
+                outcome if changed else "unchanged", path=reply.path, before=reply.former, after=reply.etag
+            )
+            return NoteEdited(reply, dry_run=command.dry_run, shows_text=sight.reads)
+
     # -- the parts of a deletion -------------------------------------------------------------------
 
     def _ask(self, binding: Binding, candidates: Sequence[Candidate], *, workspace: str) -> Asked | Declined:
@@ -230,7 +286,7 @@ class Service:
                 raise
         return confirmations.ask(binding, shown, workspace=workspace, now=now)
 
-    def _remove(self, call: Call, workspace_uri: str, confirmed: Confirmed, story: _Story) -> Deletion:
+    def _remove(self, call: Call, workspace_uri: str, confirmed: Confirmed, story: Story) -> Deletion:
         """Claim the confirmation and move the note, as one: from BEGIN to COMMIT nothing waits for anybody."""
         deletion = Deletion("deleted", confirmed.path, confirmed.entry)
         moved = False
@@ -299,80 +355,5 @@ class Service:
             complete=complete,
         )
 
-    def _story(self, call: Call, tool: str, workspace_uri: str, path: str | None) -> _Story:
-        return _Story(self._audit, self._runner, call, tool, workspace_uri, path)
-
-
-_UNCHANGED_TOOLS: Final = frozenset({"notes_list", "notes_read", "notes_trash"})
-
-
-class _Story:
-    """The seam: one audit line for each change, reserved before it, and one for each refusal."""
-
-    def __init__(
-        self, audit: AuditLog, runner: Runner, call: Call, tool: str, workspace_uri: str, path: str | None
-    ) -> None:
-        self._audit = audit
-        self._runner = runner
-        self._reservation: Reservation | None = None
-        self._changes = tool not in _UNCHANGED_TOOLS
-        self._event = Event(
-            principal=call.principal.name,
-            tool=tool,
-            workspace=workspace_uri,
-            path=path,
-            jail="none",
-            request_id=call.request_id,
-            trace_id=call.trace_id,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def begin(self, grant: Grant, *, path: str | None = None) -> None:
-        """Reserve the line of a change that is about to be made. Raises Unavailable when there is no room."""
-        name = grant.workspace.name
-        self._event = replace(
-            self._event, workspace=name, path=path or self._event.path, jail=self._runner.jail(name)
-        )
-        self._reservation = self._audit.reserve(self._event)
-
-    def done(
-        self, outcome: str, *, path: str | None = None, before: str | None = None, after: str | None = None
-    ) -> None:
-        """Say what the change was."""
-        reservation, self._reservation = self._reservation, None
-        if reservation is not None:
-            reservation.settle(outcome, path=path, before=before, after=after)
-
-    def refused(self, outcome: str, *, path: str | None = None) -> None:
-        """Log a refusal. Never fails: a full disk must not turn a refusal into anything else."""
-        try:
-            self._audit.refuse(replace(self._event, outcome=outcome, path=path or self._event.path))
-        except Unavailable:
-            _log.error("the audit log cannot be written: a refusal is missing from it")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            return
-        if isinstance(error, Unavailable):
-            # The caller is told to ask the operator, and this is what the operator needs. Host paths stay here.
-            _log.error("%s is unavailable: %s: %r", self._event.tool, error.why, error.__cause__)
-        if self._reservation is not None:
-            reservation, self._reservation = self._reservation, None
-            reservation.refuse(_outcome(error))
-        elif isinstance(error, NotAllowed) or (self._changes and isinstance(error, FsnotesError)):
-            if isinstance(error, Abandoned):
-                return
-            if isinstance(error, InvalidState):
-                _log.warning("%s: state refused: %s", self._event.tool, error.reason)
-            self.refused(_outcome(error))
-
-
-def _outcome(error: BaseException) -> str:
-    """Return the class of *error* in the log's words: NoteExists is `note_exists`."""
-    if isinstance(error, NotAllowed):
-        return "not_allowed"
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
+    def _story(self, call: Call, tool: str, workspace_uri: str, path: str | None) -> Story:
+        return Story(self._audit, self._runner, call, tool, workspace_uri, path)

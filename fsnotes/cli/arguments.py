@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, keys, notes, server
+from fsnotes.cli import doctor, edits, keys, notes, server
 from fsnotes.cli.console import one_line
 from fsnotes.listings import MAX_LIMIT, SORTS
 
@@ -30,6 +30,19 @@ _SHARED: Final[dict[str, object]] = {
 
 
 class _Parser(argparse.ArgumentParser):
+    late: str | None = None
+    """The last positional argument where it may be left out, and may come behind options that follow the others."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Take what comes last as the late argument: argparse itself decides too soon that it was left out."""
+        found, rest = super().parse_known_args(args, namespace)
+        if self.late and len(rest) == 1 and getattr(found, self.late) is None:
+            word = rest[0]
+            if word == "-" or " " in word or not word.startswith("-"):  # as argparse tells words from options
+                setattr(found, self.late, word)
+                rest = []
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         """End with one line. It repeats words from outside: a shell's `*` brings in any file's name."""
         line = f"fsnotes: invalid_argument: {message}; {self.prog} --help shows what it takes"
@@ -96,6 +109,26 @@ def parser() -> argparse.ArgumentParser:
     create.add_argument("path", help="where in the workspace; .md is added, folders are made")
     create.add_argument("--content", metavar="TEXT", help="the text (default: standard input)")
 
+    edit = _notes_command(commands, "edit", "replace text in a note, or under a heading", edits.edit)
+    edit.add_argument("path", help="the note's path in the workspace; .md may be left out")
+    old = edit.add_mutually_exclusive_group()
+    old.add_argument("--old", metavar="TEXT", help="the text to replace, literally (default: the section's)")
+    old.add_argument("--old-file", metavar="FILE", help="the same from a file, every byte of it; - is stdin")
+    new = edit.add_mutually_exclusive_group()
+    new.add_argument("--new", metavar="TEXT", help="what to put there (default: standard input)")
+    new.add_argument("--new-file", metavar="FILE", help="the same from a file, every byte of it; - is stdin")
+    edit.add_argument(
+        "--expected", type=int, default=1, metavar="N", help="how often the text stands there (default: 1)"
+    )
+    _changing(edit)
+
+    append = _notes_command(commands, "append", "add text to a note or a section", edits.append)
+    append.add_argument("path", help="the note's path in the workspace; .md may be left out")
+    append.add_argument("text", nargs="?", metavar="TEXT", help="the text (default, and -: standard input)")
+    append.late = "text"
+    append.add_argument("--position", choices=["start", "end"], default="end", help="default: end")
+    _changing(append)
+
     delete = _notes_command(commands, "delete", "ask, then move a note to the trash", notes.delete)
     delete.add_argument("title", help="the note's title, a part of it, or its path")
 
@@ -115,8 +148,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _command(
     commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
-) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(
+) -> _Parser:
+    made: _Parser = commands.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
     )
     made.set_defaults(run=run)
@@ -145,13 +178,25 @@ def _share(made: argparse.ArgumentParser) -> None:
 
 def _notes_command(
     commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
-) -> argparse.ArgumentParser:
+) -> _Parser:
     made = _command(commands, name, summary, run)
     made.add_argument(
         "-w", "--workspace", metavar="NAME|DIR", help="default: the only one, or the one you are in"
     )
     made.add_argument("--json", action="store_true", help="the result as JSON")
     return made
+
+
+def _changing(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--section",
+        "--heading",
+        dest="heading",
+        metavar="HEADING",
+        help="only in what stands under this heading",
+    )
+    made.add_argument("--if-match", metavar="ETAG", help="only if the note still has this etag")
+    made.add_argument("--dry-run", action="store_true", help="change nothing, show what would be changed")
 
 
 def _paged(made: argparse.ArgumentParser) -> None:

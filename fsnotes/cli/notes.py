@@ -13,13 +13,13 @@ from fsnotes.cli.confirming import answer_form
 from fsnotes.cli.console import Console, shown, visible
 from fsnotes.cli.interrupts import uninterrupted
 from fsnotes.cli.session import Session, session
+from fsnotes.cli.texts import from_input
 from fsnotes.errors import (
     AmbiguousNote,
     ConfirmationUnavailable,
     InvalidArgument,
     NoteChanged,
     NoteNotFound,
-    NoteTooLarge,
     NotText,
 )
 from fsnotes.listings import MAX_LIMIT
@@ -228,7 +228,8 @@ def create(options: argparse.Namespace, console: Console) -> int:
     with session(options, console) as here:
         content = options.content
         if content is None:
-            content = _typed_or_piped(options.path, console, limit=here.workspace.policy.max_file_bytes)
+            limit = here.workspace.policy.max_file_bytes
+            content = from_input("content", "--content", options.path, console, limit=limit)
         with uninterrupted():
             made = here.service.create(here.call, here.uri, options.path, content)
     if options.json:
@@ -236,18 +237,6 @@ def create(options: argparse.Namespace, console: Console) -> int:
     else:
         console.say(f"created {shown(made.reply.path)}")
     return 0
-
-
-def _typed_or_piped(path: str, console: Console, *, limit: int) -> str:
-    data = console.hear(limit + 1)
-    if data is None:
-        raise InvalidArgument("content", "standard input is closed, and there is no --content")
-    if len(data) > limit:
-        raise NoteTooLarge(path, limit=limit)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidArgument("content", "standard input is not UTF-8 text") from None
 
 
 # -- delete and restore ----------------------------------------------------------------------------

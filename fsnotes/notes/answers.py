@@ -9,17 +9,21 @@ workspace ignores is left out by the worker alone: it lies within the grant.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from fsnotes import errors
 from fsnotes.notes.commands import (
+    AppendNote,
     Command,
     Created,
     CreateNote,
     Described,
     DescribeNotes,
+    Edited,
+    EditNote,
     FindNotes,
     Found,
     ListTrash,
@@ -34,6 +38,7 @@ from fsnotes.notes.commands import (
     TrashNote,
     TrashPage,
 )
+from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
 from fsnotes.notes.model import SUFFIXES, is_note
@@ -100,7 +105,7 @@ def _trash_page(scope: Scope, reply: TrashPage) -> bool:
     return _notes_within(scope, [entry.path for entry in reply.entries])
 
 
-def _one(scope: Scope, reply: NoteText | Created | Trashed | Restored) -> bool:
+def _one(scope: Scope, reply: NoteText | Created | Edited | Trashed | Restored) -> bool:
     return _note_within(scope, _prefixes(scope.folders), reply.path)
 
 
@@ -111,6 +116,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     TrashPage: _trash_page,
     NoteText: _one,
     Created: _one,
+    Edited: _one,
     Trashed: _one,
     Restored: _one,
 }
@@ -205,6 +211,27 @@ def _answers_create(command: CreateNote, reply: Created) -> bool:
     return _is_reading(reply.path, command.path)
 
 
+def _answers_edit(command: EditNote, reply: Edited) -> bool:
+    places = None if command.old_text is None else command.expected
+    return reply.places == places and _answers_change(command, reply)
+
+
+def _answers_append(command: AppendNote, reply: Edited) -> bool:
+    return reply.places is None and _answers_change(command, reply)
+
+
+def _answers_change(command: EditNote | AppendNote, reply: Edited) -> bool:
+    """Say whether the note is the one that was meant, by its etag too, and nothing is told of what was not done."""
+    is_same = reply.etag == reply.former
+    return (
+        _is_reading(reply.path, command.path)
+        and command.if_match in (None, reply.former)
+        and (not reply.diff and reply.complete if is_same else bool(reply.diff))
+        and len(json.dumps(reply.diff, ensure_ascii=False)) <= MAX_DIFF_JSON
+        and len(reply.not_kept) <= (0 if is_same or command.dry_run else MAX_NOT_KEPT + 1)
+    )
+
+
 def _answers_trash(command: TrashNote, reply: Trashed) -> bool:
     return (reply.path, reply.entry) == (command.path, command.entry)
 
@@ -231,6 +258,8 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     FindNotes: _answers_find,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
+    EditNote: _answers_edit,
+    AppendNote: _answers_append,
     TrashNote: _answers_trash,
     ListTrash: _answers_list_trash,
     RestoreNote: _answers_restore,
@@ -238,6 +267,8 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
 
 
 # -- refusals ----------------------------------------------------------------------------------
+
+_BY_HEADING: Final = (ReadNote, EditNote, AppendNote)
 
 
 def check_refusal(scope: Scope, command: Command[Any], error: errors.FsnotesError) -> None:
@@ -253,7 +284,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             # Headings are the note's own text, and shown as such.
             return _known(scope, words, error.name) and (error.what == "heading" or not error.candidates)
         case errors.AmbiguousNote():
-            if isinstance(command, ReadNote) and error.name == _cut(command.heading):
+            if isinstance(command, _BY_HEADING) and error.name == _cut(command.heading):
                 return True
             return _known(scope, words, error.name) and all(_near(scope, path) for path in error.paths)
         case (

@@ -15,11 +15,14 @@ __all__ = [
     "MAX_POSITION",
     "MAX_TITLE",
     "SKIP_REASONS",
+    "AppendNote",
     "Command",
     "CreateNote",
     "Created",
     "DescribeNotes",
     "Described",
+    "EditNote",
+    "Edited",
     "FindNotes",
     "FindReceipt",
     "Found",
@@ -171,6 +174,25 @@ class Created:
 
 
 @record
+class Edited:
+    """What became of a note that was to be changed: *etag* and *size* are those it has, or would have.
+
+    Where nothing was to be done, *etag* is *former*. *diff* is a unified diff, cut unless it is *complete*. *places*
+    is in how many text was replaced, None where none was looked for. *not_kept* names what of the former
+    file could not be kept.
+    """
+
+    path: str
+    former: str
+    etag: str
+    size: int
+    diff: str
+    complete: bool
+    places: int | None
+    not_kept: tuple[str, ...]
+
+
+@record
 class Trashed:
     """The note that is in the trash."""
 
@@ -218,7 +240,19 @@ class Swept:
     moved: int
 
 
-Reply = Scanned | Described | Found | NoteText | Created | Trashed | Receipt | TrashPage | Restored | Swept
+Reply = (
+    Scanned
+    | Described
+    | Found
+    | NoteText
+    | Created
+    | Edited
+    | Trashed
+    | Receipt
+    | TrashPage
+    | Restored
+    | Swept
+)
 ReplyT = TypeVar("ReplyT", bound=Reply, covariant=True)
 
 # -- commands ----------------------------------------------------------------------------------
@@ -275,6 +309,42 @@ class CreateNote(Command[Created]):
     changes: ClassVar[bool] = True
     path: str
     content: str
+    lock_timeout: float = 1.0
+
+
+@record
+class EditNote(Command[Edited]):
+    """Put *new_text* where *old_text* stands, *expected* times, in the note or in the section of *heading*.
+
+    Without *old_text*, in place of the section's text. With *if_match*, only in the note of that etag. With
+    *dry_run* nothing is written.
+    """
+
+    changes: ClassVar[bool] = True
+    path: str
+    new_text: str
+    old_text: str | None = None
+    heading: str | None = None
+    expected: int = 1
+    if_match: str | None = None
+    dry_run: bool = False
+    lock_timeout: float = 1.0
+
+
+@record
+class AppendNote(Command[Edited]):
+    """Add *text* at the *position* `start` or `end` of the note or of the section of *heading*.
+
+    *if_match* and *dry_run* are those of `EditNote`.
+    """
+
+    changes: ClassVar[bool] = True
+    path: str
+    text: str
+    heading: str | None = None
+    position: str = "end"
+    if_match: str | None = None
+    dry_run: bool = False
     lock_timeout: float = 1.0
 
 

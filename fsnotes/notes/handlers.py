@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from fsnotes.notes import creating, finding, reading, scanning, trashing
+from fsnotes.notes import creating, editing, finding, reading, scanning, trashing
 from fsnotes.notes.commands import (
+    AppendNote,
     Command,
     CreateNote,
     DescribeNotes,
+    EditNote,
     FindNotes,
     FindReceipt,
     ListTrash,
@@ -82,6 +84,8 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return finding.find(root, scope, command)
         case CreateNote():
             return creating.create(root, room, scope, command, abandoned=abandoned)
+        case EditNote() | AppendNote():
+            return editing.change(root, room, scope, command, abandoned=abandoned)
         case TrashNote():
             return trashing.trash(root, room, scope, command, abandoned=abandoned)
         case FindReceipt():

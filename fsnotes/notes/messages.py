@@ -12,13 +12,16 @@ import json
 import re
 from typing import Any, Final, cast, get_args
 
+from fsnotes.notes.anchors import MAX_EXPECTED
 from fsnotes.notes.commands import (
     MAX_POSITION,
     MAX_TITLE,
     SKIP_REASONS,
+    AppendNote,
     Command,
     CreateNote,
     DescribeNotes,
+    EditNote,
     FindNotes,
     FindReceipt,
     ListTrash,
@@ -31,6 +34,8 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
+from fsnotes.notes.diffs import MAX_CHARACTERS
+from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
@@ -64,6 +69,8 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     FindNotes,
     ReadNote,
     CreateNote,
+    EditNote,
+    AppendNote,
     TrashNote,
     FindReceipt,
     ListTrash,
@@ -74,26 +81,34 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
 
 _MAX_COUNT: Final = 2**31
 
+MAX_DIFF: Final = MAX_CHARACTERS + 1_000
+"""Longest diff: with the last header, and the marks of what is left out."""
+
 MAX_MOMENT: Final = 2**63 * 1_000_000_000
 """Farthest time of a file from 1970, in nanoseconds: a kernel holds its seconds in 64 bits (statx(2))."""
 
 _size: Final = number_of(0, MAX_NUMBER)
 _count: Final = number_of(0, _MAX_COUNT)
 _line: Final = number_of(1, _MAX_COUNT)
+_etag: Final = matching(is_etag, "an etag")
 _entry: Final = matching(is_entry_name, "the name of a trash entry")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _BOUNDS: Final[dict[str, Check]] = {
     "count": _count,
     "deleted_at": matching(_TIME.fullmatch, "a time"),
+    "diff": text_of(MAX_DIFF),
     "entry": _entry,
-    "etag": matching(is_etag, "an etag"),
+    "etag": _etag,
     "first_line": _line,
+    "former": _etag,
     "last_line": _line,
     "moved": _count,
     "mtime_ns": number_of(-MAX_MOMENT, MAX_MOMENT),
     "next_column": _line,
     "next_line": _line,
+    "not_kept": text_of(MAX_NAME),
+    "places": number_of(1, MAX_EXPECTED),
     "reason": one_of(SKIP_REASONS),
     "resume": text_of(MAX_POSITION),
     "size": _size,
@@ -122,7 +137,13 @@ _REPLY_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: Shape(kind, _BOUN
 _REPLIES: Final[Lazily[type[Any]]] = Lazily(_reply_of)
 
 _TEXTS: Final = {
-    kind: tuple(fields(kind)).index(name) for kind, name in ((CreateNote, "content"), (NoteText, "text"))
+    kind: tuple(fields(kind)).index(name)
+    for kind, name in (
+        (CreateNote, "content"),
+        (EditNote, "new_text"),
+        (AppendNote, "text"),
+        (NoteText, "text"),
+    )
 }
 """At which place among its fields a class has a note's text. It travels beside them, as the jail's channel likes it."""
 

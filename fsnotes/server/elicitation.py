@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 
 if TYPE_CHECKING:
-    from fsnotes.server.tools import Question
+    from fsnotes.server.tool import Question
 
 DELETE_CHOICE: Final = "delete_choice"
 """The key of the one question that is asked, and of its answer."""

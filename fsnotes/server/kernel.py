@@ -33,7 +33,8 @@ from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.front import NAME, Flight, crash_message, discovery, tool_list
 from fsnotes.server.threads import Threads
-from fsnotes.server.tools import Echo, Shown, Tool, offered
+from fsnotes.server.tool import Echo, Shown, Tool
+from fsnotes.server.tools import offered
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions

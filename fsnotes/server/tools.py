@@ -5,142 +5,39 @@ A descriptor is the same for every caller; who may do what is left to the servic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from fsnotes.listings import MAX_LIMIT, SORTS
-from fsnotes.outcomes import (
-    Deletion,
-    NoteCreated,
-    NoteRead,
-    NoteRestored,
-    NotesListed,
-    TrashListed,
-    WorkspacesShown,
+from fsnotes.listings import SORTS
+from fsnotes.server.schemas import (
+    BOOLEAN,
+    CURSOR,
+    DRY_RUN,
+    HEADING,
+    IF_MATCH,
+    INTEGER,
+    LIMIT,
+    MAX_PATH,
+    MAX_TEXT,
+    PATH,
+    STRING,
+    WORKSPACE,
+    arguments,
+    flag,
+    list_of,
+    one_of,
+    result,
+    text,
+    whole,
 )
+from fsnotes.server.tool import Echo, Outcome, Tool
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
     from fsnotes.service import Service
 
 
-class Form(Protocol):
-    """What a person is shown: a plain text, and the flat schema of the answer."""
-
-    @property
-    def message(self) -> str:
-        """The text."""
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The schema."""
-
-
-class Question(Protocol):
-    """The outcome of a call that needs a person's answer first."""
-
-    @property
-    def form(self) -> Form:
-        """What to ask."""
-
-    @property
-    def state(self) -> str:
-        """What must come back with the answer."""
-
-
-Shown = WorkspacesShown | NotesListed | NoteCreated | Deletion | TrashListed | NoteRestored
-"""The outcomes that have a document."""
-
-Outcome = Shown | NoteRead | Question
-
-Schema = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Echo:
-    """What comes back with a call that answers a form: the state and the answers, as they arrived.
-
-    Nothing is known of the state: whether it is even a text is judged where it is opened.
-    """
-
-    state: Any = None
-    answers: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: what a client is shown of it, and the operation that it is.
-
-    *asks* says that a person may be asked, so that a call may come back with an answer.
-    """
-
-    name: str
-    title: str
-    description: str
-    changes: bool
-    destroys: bool
-    repeatable: bool
-    asks: bool
-    input_schema: Schema
-    output_schema: Schema | None
-    run: Callable[[Service, Call, dict[str, Any], Echo], Outcome]
-
-    def descriptor(self) -> dict[str, Any]:
-        """Return the tool as `tools/list` shows it; the order of its members is the SDK's."""
-        shape: dict[str, Any] = {
-            "annotations": {
-                "destructiveHint": self.destroys,
-                "idempotentHint": self.repeatable,
-                "openWorldHint": False,
-                "readOnlyHint": not self.changes,
-            },
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            "name": self.name,
-        }
-        if self.output_schema is not None:
-            shape["outputSchema"] = self.output_schema
-        return shape | {"title": self.title}
-
-
-def _text(description: str, most: int, *, least: int = 0) -> Schema:
-    schema: Schema = {"type": "string", "description": description, "maxLength": most}
-    return schema | {"minLength": least} if least else schema
-
-
-def _whole(description: str, least: int, most: int) -> Schema:
-    return {"type": "integer", "description": description, "minimum": least, "maximum": most}
-
-
-def _object(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """Return the schema of a tool's arguments: these, the required ones first, and no others."""
-    schema: Schema = {"type": "object", "properties": {**required, **(optional or {})}}
-    if required:
-        schema["required"] = list(required)
-    return schema | {"additionalProperties": False}
-
-
-def _shape(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """Return the schema of a result, terse: it is read by programs, and counts in every model's context."""
-    return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
-
-
-def _list_of(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-_MAX_PATH: Final = 4096
 _LAST_LINE: Final = 10_000_000
-
-_S: Final[Schema] = {"type": "string"}
-_I: Final[Schema] = {"type": "integer"}
-_B: Final[Schema] = {"type": "boolean"}
-
-_WORKSPACE: Final = {"workspaceUri": _text("URI of a workspace, from notes_workspaces", 16_384, least=1)}
-_PATH: Final = _text("Path of the note in its workspace; .md may be left out", _MAX_PATH, least=1)
-_CURSOR: Final = _text("nextCursor of the page before", 8192, least=1)
-_LIMIT: Final = _whole("Most entries in the result (default 100)", 1, MAX_LIMIT)
+_MAX_PLACES: Final = 10_000
 
 
 def _workspaces(service: Service, call: Call, _: dict[str, Any], __: Echo) -> Outcome:
@@ -168,6 +65,26 @@ def _create(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Out
     return service.create(call, given["workspaceUri"], given["path"], given["content"])
 
 
+_EDIT_NAMES: Final = {
+    "oldText": "old_text",
+    "heading": "heading",
+    "expectedMatches": "expected_matches",
+    "position": "position",
+    "ifMatch": "if_match",
+    "dryRun": "dry_run",
+}
+
+
+def _edit(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    more = {_EDIT_NAMES[name]: value for name, value in given.items() if name in _EDIT_NAMES}
+    return service.edit(call, given["workspaceUri"], given["path"], given["newText"], **more)
+
+
+def _append(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    more = {_EDIT_NAMES[name]: value for name, value in given.items() if name in _EDIT_NAMES}
+    return service.append(call, given["workspaceUri"], given["path"], given["text"], **more)
+
+
 def _delete(service: Service, call: Call, given: dict[str, Any], echo: Echo) -> Outcome:
     return service.delete(
         call, given["workspaceUri"], given["title"], arguments=given, state=echo.state, answers=echo.answers
@@ -182,6 +99,20 @@ def _restore(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Ou
     return service.restore(call, given["workspaceUri"], given["trashId"], new_path=given.get("newPath"))
 
 
+_EDITED: Final = result(
+    {
+        "outcome": {"type": "string", "enum": ["changed", "unchanged", "would_change"]},
+        "path": STRING,
+        "etag": STRING,
+        "size": INTEGER,
+    },
+    {"matches": INTEGER, "notKept": list_of(STRING), "diff": STRING, "diffComplete": BOOLEAN},
+)
+
+_LISTED: Final = result(
+    {"path": STRING, "title": STRING, "size": INTEGER, "modified": STRING, "etag": STRING}
+)
+
 TOOLS: Final = (
     Tool(
         name="notes_workspaces",
@@ -192,23 +123,28 @@ TOOLS: Final = (
         destroys=False,
         repeatable=True,
         asks=False,
-        input_schema=_object({}),
-        output_schema=_shape(
+        input_schema=arguments({}),
+        output_schema=result(
             {
-                "workspaces": _list_of(
-                    _shape(
+                "workspaces": list_of(
+                    result(
                         {
-                            "uri": _S,
-                            "name": _S,
-                            "folder": _S,
-                            "rights": _list_of(_S),
-                            "policies": _shape(
-                                {"symlinks": _S, "hardlinks": _S, "mounts": _S, "maxNoteBytes": _I}
+                            "uri": STRING,
+                            "name": STRING,
+                            "folder": STRING,
+                            "rights": list_of(STRING),
+                            "policies": result(
+                                {
+                                    "symlinks": STRING,
+                                    "hardlinks": STRING,
+                                    "mounts": STRING,
+                                    "maxNoteBytes": INTEGER,
+                                }
                             ),
-                            "jail": _S,
-                            "noteCount": _I,
-                            "noteCountComplete": _B,
-                            "index": _S,
+                            "jail": STRING,
+                            "noteCount": INTEGER,
+                            "noteCountComplete": BOOLEAN,
+                            "index": STRING,
                         }
                     )
                 )
@@ -225,29 +161,24 @@ TOOLS: Final = (
         destroys=False,
         repeatable=True,
         asks=False,
-        input_schema=_object(
-            _WORKSPACE,
+        input_schema=arguments(
+            WORKSPACE,
             {
-                "folder": _text("Folder in the workspace (default: all of it)", _MAX_PATH),
-                "recursive": {"type": "boolean", "description": "Also in the folders below (default false)"},
-                "glob": _text("Only paths that match, such as Projects/**/*.md", 1024, least=1),
-                "sort": {
-                    "type": "string",
-                    "description": "Order: by path, newest first or largest first (default path)",
-                    "enum": list(SORTS),
-                    "maxLength": 8,
-                },
-                "limit": _LIMIT,
-                "cursor": _CURSOR,
+                "folder": text("Folder in the workspace (default: all of it)", MAX_PATH),
+                "recursive": flag("Also in the folders below (default false)"),
+                "glob": text("Only paths that match, such as Projects/**/*.md", 1024, least=1),
+                "sort": one_of("Order: by path, newest first or largest first (default path)", SORTS),
+                "limit": LIMIT,
+                "cursor": CURSOR,
             },
         ),
-        output_schema=_shape(
+        output_schema=result(
             {
-                "notes": _list_of(_shape({"path": _S, "title": _S, "size": _I, "modified": _S, "etag": _S})),
-                "folders": _list_of(_S),
-                "skipped": _list_of(_shape({"reason": _S}, {"path": _S, "count": _I})),
+                "notes": list_of(_LISTED),
+                "folders": list_of(STRING),
+                "skipped": list_of(result({"reason": STRING}, {"path": STRING, "count": INTEGER})),
             },
-            {"nextCursor": _S},
+            {"nextCursor": STRING},
         ),
         run=_list,
     ),
@@ -261,13 +192,13 @@ TOOLS: Final = (
         destroys=False,
         repeatable=True,
         asks=False,
-        input_schema=_object(
-            {**_WORKSPACE, "path": _PATH},
+        input_schema=arguments(
+            {**WORKSPACE, "path": PATH},
             {
-                "heading": _text("Only this section; Parent/Child tells equal headings apart", 1024, least=1),
-                "startLine": _whole("First line, from 1", 1, _LAST_LINE),
-                "endLine": _whole("Last line", 1, _LAST_LINE),
-                "startColumn": _whole("First character in the first line, from 1", 1, _LAST_LINE),
+                "heading": HEADING,
+                "startLine": whole("First line, from 1", 1, _LAST_LINE),
+                "endLine": whole("Last line", 1, _LAST_LINE),
+                "startColumn": whole("First character in the first line, from 1", 1, _LAST_LINE),
             },
         ),
         output_schema=None,
@@ -282,15 +213,57 @@ TOOLS: Final = (
         destroys=False,
         repeatable=False,
         asks=False,
-        input_schema=_object(
+        input_schema=arguments(
             {
-                **_WORKSPACE,
-                "path": _text("Path of the new note in its workspace; .md is added", _MAX_PATH, least=1),
-                "content": _text("The whole text of the note, in markdown", 16_777_216),
+                **WORKSPACE,
+                "path": text("Path of the new note in its workspace; .md is added", MAX_PATH, least=1),
+                "content": text("The whole text of the note, in markdown", MAX_TEXT),
             }
         ),
-        output_schema=_shape({"path": _S, "etag": _S, "size": _I}),
+        output_schema=result({"path": STRING, "etag": STRING, "size": INTEGER}),
         run=_create,
+    ),
+    Tool(
+        name="notes_edit",
+        title="Edit a note",
+        description="Replaces oldText, taken literally, wherever it stands in the note or section; with heading"
+        " alone, all text under that heading. Nothing changes unless it stands there as often as expected.",
+        changes=True,
+        destroys=True,
+        repeatable=False,
+        asks=False,
+        input_schema=arguments(
+            {**WORKSPACE, "path": PATH, "newText": text("What to put there", MAX_TEXT)},
+            {
+                "oldText": text("Exactly as the note has it", MAX_TEXT, least=1),
+                "heading": HEADING,
+                "expectedMatches": whole("How often oldText stands there (default 1)", 1, _MAX_PLACES),
+                "ifMatch": IF_MATCH,
+                "dryRun": DRY_RUN,
+            },
+        ),
+        output_schema=_EDITED,
+        run=_edit,
+    ),
+    Tool(
+        name="notes_append",
+        title="Add to a note",
+        description="Adds text on lines of its own at the end or start of a note or section.",
+        changes=True,
+        destroys=False,
+        repeatable=False,
+        asks=False,
+        input_schema=arguments(
+            {**WORKSPACE, "path": PATH, "text": text("The text to add", MAX_TEXT, least=1)},
+            {
+                "heading": HEADING,
+                "position": one_of("Where in the note or section (default end)", ["start", "end"]),
+                "ifMatch": IF_MATCH,
+                "dryRun": DRY_RUN,
+            },
+        ),
+        output_schema=_EDITED,
+        run=_append,
     ),
     Tool(
         name="notes_delete",
@@ -302,12 +275,12 @@ TOOLS: Final = (
         destroys=True,
         repeatable=False,
         asks=True,
-        input_schema=_object(
-            {**_WORKSPACE, "title": _text("The note's title, a part of it, or its path", 4096, least=1)}
+        input_schema=arguments(
+            {**WORKSPACE, "title": text("The note's title, a part of it, or its path", 4096, least=1)}
         ),
-        output_schema=_shape(
+        output_schema=result(
             {"outcome": {"type": "string", "enum": ["deleted", "declined", "cancelled"]}},
-            {"path": _S, "trashId": _S},
+            {"path": STRING, "trashId": STRING},
         ),
         run=_delete,
     ),
@@ -320,10 +293,14 @@ TOOLS: Final = (
         destroys=False,
         repeatable=True,
         asks=False,
-        input_schema=_object(_WORKSPACE, {"limit": _LIMIT, "cursor": _CURSOR}),
-        output_schema=_shape(
-            {"entries": _list_of(_shape({"trashId": _S, "path": _S, "deletedAt": _S, "size": _I}))},
-            {"nextCursor": _S},
+        input_schema=arguments(WORKSPACE, {"limit": LIMIT, "cursor": CURSOR}),
+        output_schema=result(
+            {
+                "entries": list_of(
+                    result({"trashId": STRING, "path": STRING, "deletedAt": STRING, "size": INTEGER})
+                )
+            },
+            {"nextCursor": STRING},
         ),
         run=_trash,
     ),
@@ -335,11 +312,11 @@ TOOLS: Final = (
         destroys=False,
         repeatable=False,
         asks=False,
-        input_schema=_object(
-            {**_WORKSPACE, "trashId": _text("trashId from notes_trash or notes_delete", 128, least=1)},
-            {"newPath": _text("Another path for it", _MAX_PATH, least=1)},
+        input_schema=arguments(
+            {**WORKSPACE, "trashId": text("trashId from notes_trash or notes_delete", 128, least=1)},
+            {"newPath": text("Another path for it", MAX_PATH, least=1)},
         ),
-        output_schema=_shape({"path": _S, "etag": _S}),
+        output_schema=result({"path": STRING, "etag": STRING}),
         run=_restore,
     ),
 )

@@ -68,6 +68,8 @@ ROOMS: dict[str, Room] = {
     "fsnotes.candidates": Room(
         ("fsnotes.access", "fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.runners", *LEXICAL)
     ),
+    "fsnotes.sight": Room(("fsnotes.access", ERRORS, "fsnotes.notes", *LEXICAL)),
+    "fsnotes.story": Room(("fsnotes.access", "fsnotes.audit", "fsnotes.calls", ERRORS, "fsnotes.runners")),
     "fsnotes.service": Room(
         (
             "fsnotes.access",
@@ -81,6 +83,8 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",
+            "fsnotes.sight",
+            "fsnotes.story",
             *LEXICAL,
         )
     ),

@@ -7,6 +7,7 @@ promised in ratios is marked; the exit code is 1 when a mark is missed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import tempfile
@@ -21,6 +22,21 @@ from tests.benchmarks.workers import WorkerBench
 
 SECTIONS = ["server", "workers"]
 ECHO = str(Path(__file__).with_name("echo_server.py"))
+
+
+def saved(path: Path, data: bytes) -> float:
+    """Save *data* at *path* as an editor does that loses nothing; return how long that took."""
+    begin = time.perf_counter()
+    temporary = path.with_name("temporary")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    os.write(fd, data)
+    os.fsync(fd)
+    os.close(fd)
+    os.rename(temporary, path)
+    fd = os.open(path.parent, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+    return time.perf_counter() - begin
 
 
 class Bench:
@@ -44,6 +60,7 @@ class Bench:
             self.reads(ours, echo)
             self.lists(ours)
             self.creates(ours)
+            self.edits(ours)
             self.deletes(ours)
             ratio = ours.rss() / echo.rss()
             self.report.row(
@@ -131,23 +148,51 @@ class Bench:
             ours.call("notes_create", {"workspaceUri": self.uri, "path": path, "content": text})
             return time.perf_counter() - begin
 
-        def plain() -> float:
-            begin = time.perf_counter()
-            temporary, final = folder / "temporary", folder / f"plain-{next(count)}.md"
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            os.write(fd, text.encode())
-            os.fsync(fd)
-            os.close(fd)
-            os.rename(temporary, final)
-            fd = os.open(folder, os.O_RDONLY)
-            os.fsync(fd)
-            os.close(fd)
-            return time.perf_counter() - begin
-
-        made, bare = alternate(self.rounds * 5, ours_once, plain)
+        made, bare = alternate(
+            self.rounds * 5, ours_once, lambda: saved(folder / f"plain-{next(count)}.md", text.encode())
+        )
         self.report.against(
             "notes_create 4 KB, durable", made, "write, fsync, rename, fsync", bare, scale=1e3, unit="ms"
         )
+
+    def edits(self, ours: Peer) -> None:
+        """Change a note of 4 KB again and again; the plain side saves a text of the same size over another one."""
+        text = note(1)
+        folder = self.vault / "edited"
+        folder.mkdir()
+        (folder / "ours.md").write_text(text, encoding="utf-8")
+        words = itertools.cycle(("first words\n", "other words\n"))
+        target = {"workspaceUri": self.uri, "path": "edited/ours.md"}
+        ours.call("notes_append", target | {"text": "first words"})
+
+        def edited() -> float:
+            old, new = next(words), "first words\n"
+            new = "other words\n" if old == new else new
+            begin = time.perf_counter()
+            result = ours.call("notes_edit", target | {"oldText": old, "newText": new})
+            took = time.perf_counter() - begin
+            assert result["structuredContent"]["outcome"] == "changed"
+            return took
+
+        def added() -> float:
+            (folder / "ours.md").write_text(text + "first words\n", encoding="utf-8")
+            begin = time.perf_counter()
+            result = ours.call("notes_append", target | {"text": "one line more"})
+            took = time.perf_counter() - begin
+            assert result["structuredContent"]["outcome"] == "changed"
+            return took
+
+        for tool, once in (("notes_edit", edited), ("notes_append", added)):
+            took, bare = alternate(self.rounds * 5, once, lambda: saved(folder / "plain.md", text.encode()))
+            self.report.against(
+                f"{tool} 4 KB, durable",
+                took,
+                "write, fsync, rename, fsync",
+                bare,
+                most=2.0,
+                scale=1e3,
+                unit="ms",
+            )
 
     def deletes(self, ours: Peer) -> None:
         first: list[float] = []

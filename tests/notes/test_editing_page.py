@@ -9,17 +9,23 @@ from typing import Any
 
 import pytest
 
-from fsnotes.errors import AnchorCount, AnchorNotFound
+from fsnotes.errors import AnchorCount, AnchorNotFound, NoteChanged
 from fsnotes.failures import describe
 from fsnotes.notes.additions import Position, add
 from fsnotes.notes.anchors import MAX_EXPECTED
+from fsnotes.notes.commands import EditNote, Scope
 from fsnotes.notes.diffs import MAX_CHARACTERS, MAX_LINE, diff
+from fsnotes.notes.handlers import Workspace, handle
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply
+from fsnotes.outcomes import NoteEdited
+from sandbox.names import ROOT
+from sandbox.root import Root
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/editing.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^\| `(\".*\")` \| `(\{.*\})` \| `(\".*\")` \|$", PAGE, re.MULTILINE)
+RESULT = json.loads(re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0])
 MOST = 10**6
 
 
@@ -57,6 +63,7 @@ def test_the_lines_of_the_page_are_those_that_are_said() -> None:
         for error in (
             AnchorNotFound("plan.md", line=4, nearest="- call the plumber"),
             AnchorCount("plan.md", count=3, expected=1, lines=(1, 7, 9)),
+            NoteChanged("plan.md", etag=RESULT["etag"]),
         )
     ]
     assert [line for line in lines if f"| `{line}` |" not in PAGE] == []
@@ -68,3 +75,14 @@ def test_the_diff_and_the_bounds_of_the_page_are_true() -> None:
     assert f"```diff\n{text}```" in PAGE
     for bound in (MAX_EXPECTED, MAX_CHARACTERS, MAX_LINE):
         assert f"{bound:,}" in PAGE
+
+
+def test_the_result_of_the_page_is_what_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_bytes(b"# Plan\n- call the plumber\n- buy milk\n")
+    workspace = Workspace(Root.open(tmp_path))
+    command = EditNote("plan", "plumber on Monday", "plumber")
+    reply = handle(workspace, Scope((ROOT,)), command)
+    workspace.close()
+    assert NoteEdited(reply, dry_run=False, shows_text=True).document() == RESULT
+    outcomes = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert outcomes == {"changed", "unchanged", "would_change"}

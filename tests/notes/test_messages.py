@@ -20,11 +20,14 @@ from fsnotes.notes import commands, messages, refusals
 from fsnotes.notes.answers import check_refusal, check_reply
 from fsnotes.notes.commands import (
     SKIP_REASONS,
+    AppendNote,
     Command,
     Created,
     CreateNote,
     Described,
     DescribeNotes,
+    Edited,
+    EditNote,
     FindNotes,
     FindReceipt,
     Found,
@@ -64,6 +67,7 @@ from sandbox.errors import InvalidPath
 from sandbox.jail import channel
 from sandbox.names import ROOT, RelPath
 
+OTHER = "0" * 32
 ETAG = "abcdefghijklmnopqrstuvwxyz-_0123"
 ENTRY = "20260131T235959Z-" + "0123456789abcdef" * 2
 OLDER = "20260131T235958Z-" + "0123456789abcdef" * 2
@@ -74,6 +78,8 @@ REPLIES = {
     FindNotes: Found,
     ReadNote: NoteText,
     CreateNote: Created,
+    EditNote: Edited,
+    AppendNote: Edited,
     TrashNote: Trashed,
     FindReceipt: Receipt,
     ListTrash: TrashPage,
@@ -99,6 +105,8 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "trash_id": st.just(ENTRY),
     "etag": st.just(ETAG),
     "first_line": lines,
+    "former": st.just(ETAG),
+    "places": st.none() | st.integers(1, 10_000),
     "last_line": lines,
     "total_lines": lines,
     "next_line": st.none() | lines,
@@ -225,6 +233,14 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     FindNotes: (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),), "a/n.md")),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
     CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
+    EditNote: (
+        EditNote("a/n", "x", "y", expected=2, if_match=OTHER),
+        Edited("a/n.md", OTHER, ETAG, 1, "@@ -1 +1 @@\n-y\n+x\n", False, 2, ("owner", "user.x")),  # noqa: FBT003
+    ),
+    AppendNote: (
+        AppendNote("a/n", "x", dry_run=True),
+        Edited("a/n.md", OTHER, ETAG, 1, "@@ -0,0 +1 @@\n+x\n", True, None, ()),  # noqa: FBT003
+    ),
     TrashNote: (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", ENTRY)),
     FindReceipt: (FindReceipt("a/n.md", ETAG, ENTRY), Receipt(found=True)),
     ListTrash: (
@@ -557,6 +573,9 @@ def test_no_file_is_of_a_time_beyond_that() -> None:
 a_note = NoteText("a/n.md", ETAG, 9, "text", 1, 1, 1, None, None)
 summary = NoteSummary("a/n.md", "N", 1, 2, ETAG)
 entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
+edited = Edited("a/n.md", OTHER, ETAG, 1, "@@", complete=True, places=1, not_kept=("owner",))
+same = replace(edited, former=ETAG, diff="", not_kept=())
+added = replace(edited, places=None)
 
 
 @pytest.mark.parametrize(
@@ -567,6 +586,22 @@ entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
         (ReadNote("a/n"), records.replace(a_note, first_line=2)),
         (ReadNote("a/n"), records.replace(a_note, last_line=2)),
         (CreateNote("a/m", "x"), Created("a/n.md", ETAG, 1)),
+        (EditNote("a/m", "x", "y"), edited),
+        (EditNote("a/n", "x", "y", expected=2), edited),
+        (EditNote("a/n", "x", heading="h"), edited),
+        (EditNote("a/n", "x", "y"), added),
+        (EditNote("a/n", "x", "y", if_match=ETAG), edited),
+        (EditNote("a/n", "x", "y", dry_run=True), edited),
+        (EditNote("a/n", "x", "y"), replace(edited, diff="")),
+        (EditNote("a/n", "x", "y"), replace(edited, diff="\0" * 2_000)),
+        (EditNote("a/n", "x", "y"), replace(edited, not_kept=("owner",) * 22)),
+        (EditNote("a/n", "x", "y"), replace(same, diff="@@")),
+        (EditNote("a/n", "x", "y"), replace(same, complete=False)),
+        (EditNote("a/n", "x", "y"), replace(same, not_kept=("owner",))),
+        (AppendNote("a/m", "x"), added),
+        (AppendNote("a/n", "x"), edited),
+        (AppendNote("a/n", "x", if_match=ETAG), added),
+        (AppendNote("a/n", "x", dry_run=True), added),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/m.md", ENTRY)),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", OLDER)),
         (RestoreNote(ENTRY, "a/m"), Restored("a/n.md", ETAG)),
@@ -597,8 +632,30 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
 
 
 @pytest.mark.parametrize(
+    ("command", "reply"),
+    [
+        (EditNote("a/n", "x", "y"), edited),
+        (EditNote("a/n.md", "x", "y", if_match=OTHER), edited),
+        (EditNote("a/n", "x", "y", if_match=ETAG), same),
+        (EditNote("a/n", "x", "y", dry_run=True), replace(edited, not_kept=())),
+        (EditNote("a/n", "x", "y"), replace(edited, diff="\0" * 1_600, complete=False)),
+        (EditNote("a/n", "x", "y"), replace(edited, not_kept=("owner",) * 21)),
+        (EditNote("a/n", "x", heading="h"), added),
+        (AppendNote("a/n", "x"), added),
+    ],
+)
+def test_the_nearest_reply_to_a_change_is_accepted(command: Command[Any], reply: Reply) -> None:
+    check_reply(SCOPE, command, reply)
+
+
+@pytest.mark.parametrize(
     ("command", "error"),
     [
+        (EditNote("a/n", "x", "y"), errors.NoteChanged("z.md", etag=ETAG)),
+        (EditNote("a/n", "x", "y"), errors.AnchorNotFound("z.md")),
+        (EditNote("a/n", "x", "y"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
+        (EditNote("a/n", "x", "y", "h"), errors.AmbiguousNote("g", paths=("one/h", "two/h"))),
+        (AppendNote("a/n", "x"), errors.NotText("z.md")),
         (ReadNote("a/n"), errors.NoteNotFound("note", "z.md")),
         (ReadNote("a/n"), errors.NoteNotFound("note", "a/n", candidates=("secret",))),
         (ReadNote("a/n"), errors.AmbiguousNote("a/n", paths=("a/n.md", "z.md"))),
@@ -625,6 +682,13 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (ReadNote("words"), errors.NoteNotFound("note", "words")),
         (ReadNote("a/n", "x" * 5000), errors.NoteNotFound("heading", "x" * 4096, candidates=("a", "b"))),
         (ReadNote("a/n", "h"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
+        (EditNote("a/n", "x", "y", "h"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
+        (AppendNote("a/n", "x", "h"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
+        (AppendNote("a/n", "x", "h"), errors.NoteNotFound("heading", "h", candidates=("g",))),
+        (EditNote("a/n", "x", "y"), errors.NoteChanged("a/n.md", etag=ETAG)),
+        (EditNote("a/n", "x", "y"), errors.NoRoom("max_bytes", 3)),
+        (EditNote("a/n", "x"), errors.InvalidArgument("oldText", "it is required where no heading is given")),
+        (AppendNote("a/n", "x"), errors.InvalidArgument("position", "it is neither start nor end")),
         (ReadNote("a/é"), errors.AmbiguousNote("a/é", paths=("a/é.md", "a/é.md"))),
         (RestoreNote(ENTRY), errors.NoteNotFound("trash entry", ENTRY)),
         (RestoreNote(ENTRY), errors.NoteExists("b")),  # a file where the granted folder was

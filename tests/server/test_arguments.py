@@ -122,7 +122,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_the_small_validator_agrees_with_a_full_one(name: str, data: st.DataObject) -> None:
     schema = SCHEMAS[name]

@@ -11,13 +11,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fsnotes.server.front import tool_list
-from fsnotes.server.tools import TOOLS, Tool, offered
+from fsnotes.server.tool import Tool
+from fsnotes.server.tools import TOOLS, offered
 
 NAMES = [
     "notes_workspaces",
     "notes_list",
     "notes_read",
     "notes_create",
+    "notes_edit",
+    "notes_append",
     "notes_delete",
     "notes_trash",
     "notes_restore",

@@ -164,6 +164,74 @@ def test_a_note_is_created_never_overwritten(notes: Vault) -> None:
     assert notes.files() == {"new/a.md": "# A\r\n"}
 
 
+def test_a_note_is_edited_as_its_bytes_say_and_nothing_else_changes(notes: Vault) -> None:
+    text = "\ufeff---\r\ntitle: x\r\n---\r\n# A\r\none\r\n\r\n# B\r\none\ttwo"
+    notes.write("a.md", text)
+    etag = read(notes.wire, notes.args(path="a"))[0]["etag"]
+    arguments = notes.args(path="a", oldText="one\n\n# B", newText="1\n\n# C", ifMatch=etag)
+    planned = structured(notes.wire, "notes_edit", arguments | {"dryRun": True})
+    assert notes.files() == {"a.md": text}
+    made = text.replace("one\r\n\r\n# B", "1\r\n\r\n# C")
+    assert structured(notes.wire, "notes_edit", arguments) == planned | {"outcome": "changed"}
+    assert planned == {
+        "outcome": "would_change",
+        "path": "a.md",
+        "etag": read(notes.wire, notes.args(path="a"))[0]["etag"],
+        "size": len(made.encode()),
+        "matches": 1,
+        "diff": (
+            "@@ -2,7 +2,7 @@\n title: x\r\n ---\r\n # A\r\n-one\r\n-\r\n-# B\r\n+1\r\n+\r\n+# C\r\n one\ttwo\n"
+            "\\ No newline at end of file\n"
+        ),
+    }
+    assert notes.files() == {"a.md": made}
+    line = failure(notes.wire, "notes_edit", arguments)
+    assert line == (
+        f'conflict: "a.md" changed, moved or vanished since you saw it; its etag is {planned["etag"]}; nothing was'
+        " done, read it again"
+    )
+    section = structured(notes.wire, "notes_edit", notes.args(path="a", heading="C", newText="$& \\1\nx\n"))
+    assert section.keys() == {"outcome", "path", "etag", "size", "diff"}
+    assert notes.files() == {"a.md": made.replace("one\ttwo", "$& \\1\r\nx\r\n")}
+
+
+def test_text_is_added_and_what_is_there_stays(notes: Vault) -> None:
+    notes.write("a.md", "# A\r\none\r\n\r\n# B")
+    added = structured(notes.wire, "notes_append", notes.args(path="a.md", text="two", heading="A"))
+    assert added == {
+        "outcome": "changed",
+        "path": "a.md",
+        "etag": added["etag"],
+        "size": 20,
+        "diff": "@@ -1,4 +1,5 @@\n # A\r\n one\r\n+two\r\n \r\n # B\n\\ No newline at end of file\n",
+    }
+    structured(notes.wire, "notes_append", notes.args(path="a", text="three\n", ifMatch=added["etag"]))
+    structured(notes.wire, "notes_append", notes.args(path="a", text="zero", position="start"))
+    assert notes.files() == {"a.md": "zero\r\n# A\r\none\r\ntwo\r\n\r\n# B\r\nthree\r\n"}
+
+
+def test_the_largest_results_of_a_change_stay_below_the_bound(notes: Vault) -> None:
+    """Each character of this path takes six as JSON, and so does each of the diff."""
+    path = "/".join([*["\x01" * 255] * 14, "\x01" * 252 + ".md"])
+    folder = os.open(notes.folder, os.O_RDONLY)
+    try:
+        for part in path.split("/")[:-1]:
+            os.mkdir(part, dir_fd=folder)
+            inner = os.open(part, os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        name = path.rpartition("/")[2]
+        with open(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=folder), "w") as file:
+            file.write("\x02" * 9_000)
+        given = notes.args(path=path, oldText="\x02" * 9_000, newText="\x02" * 8_000 + "x")
+        edited = structured(notes.wire, "notes_edit", given)
+        added = structured(notes.wire, "notes_append", notes.args(path=path, text="\x03\n" * 9_000))
+        assert (edited["diffComplete"], added["diffComplete"]) == (False, False)
+        assert os.stat(name, dir_fd=folder).st_size == added["size"] == 8_002 + 18_000
+    finally:
+        os.close(folder)
+
+
 def test_a_deleted_note_is_in_the_trash_and_comes_back(notes: Vault) -> None:
     notes.write("a.md", "# A\n")
     state = notes.wire.result("notes_delete", notes.args(title="A"))["requestState"]
@@ -190,6 +258,8 @@ def test_a_slash_after_the_workspace_makes_no_difference(notes: Vault, suffix: s
 )
 def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault, tool: Any) -> None:
     required = dict.fromkeys(tool.input_schema["required"], "x")
+    if tool.name == "notes_edit":
+        required["oldText"] = "x"
     lines = {
         failure(notes.wire, tool.name, {**required, "workspaceUri": uri})
         for uri in (
@@ -215,6 +285,24 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_read", {"path": "binary"}, "not_text: "),
         ("notes_create", {"path": "a/CON", "content": ""}, "invalid_argument: "),
         ("notes_create", {"path": ".git/x", "content": ""}, "not_allowed: "),
+        ("notes_edit", {"path": "text", "newText": "x"}, "invalid_argument: oldText: "),
+        ("notes_edit", {"path": "text", "newText": "x", "oldText": ""}, "invalid_argument: oldText: "),
+        ("notes_edit", {"path": "text", "newText": "x", "oldText": "two"}, "not_found: "),
+        ("notes_edit", {"path": "text", "newText": "x", "oldText": "one"}, "ambiguous: "),
+        ("notes_edit", {"path": "text", "newText": "x", "heading": "C"}, "not_found: "),
+        ("notes_edit", {"path": "nowhere", "newText": "x", "oldText": "one"}, "not_found: "),
+        ("notes_edit", {"path": "link", "newText": "x", "oldText": "root"}, "not_allowed: "),
+        ("notes_edit", {"path": "binary", "newText": "x", "oldText": "y"}, "not_text: "),
+        (
+            "notes_edit",
+            {"path": "text", "newText": "x" * 1_048_577, "oldText": "one", "expectedMatches": 2},
+            "too_large: ",
+        ),
+        ("notes_append", {"path": "text", "text": ""}, "invalid_argument: text: "),
+        ("notes_append", {"path": "text", "text": "x", "position": "top"}, "invalid_argument: position: "),
+        ("notes_append", {"path": "text", "text": "x", "ifMatch": "stale"}, "conflict: "),
+        ("notes_append", {"path": "../x", "text": "x"}, "not_allowed: "),
+        ("notes_append", {"path": "fifo", "text": "x", "dryRun": True}, "not_allowed: "),
         ("notes_list", {"folder": "nowhere"}, "not_found: "),
         ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
@@ -228,9 +316,11 @@ def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
     os.symlink("/etc/passwd", notes.folder / "link.md")
     os.mkfifo(notes.folder / "fifo.md")
     (notes.folder / "binary.md").write_bytes(b"\xff\xfe")
+    notes.write("text.md", "# A\none one\n")
     line = failure(notes.wire, tool, notes.args(**arguments))
     assert line.startswith(start)
     assert str(notes.folder.parent) not in line
+    assert (notes.folder / "text.md").read_text() == "# A\none one\n"
 
 
 def test_what_needs_no_form_needs_no_capability(notes: Vault) -> None:
@@ -252,7 +342,7 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_trash",
     ]
     assert read(wire, vault.args(path="a"))[1] == "# A\n"
-    for tool in ("notes_create", "notes_delete", "notes_restore"):
+    for tool in ("notes_create", "notes_edit", "notes_append", "notes_delete", "notes_restore"):
         assert wire.ask(call(2, tool, vault.args()))["error"] == {"code": -32602, "message": "Unknown tool"}
     assert vault.files() == {"a.md": "# A\n"}
 

@@ -85,6 +85,18 @@ def create(call: Call, path: str, content: str) -> Job:
     return Job("create", call.principal, {"path": path, "content": content})
 
 
+def edit(call: Call, path: str, old_text: str, new_text: str) -> Job:
+    return Job("edit", call.principal, {"path": path, "old_text": old_text, "new_text": new_text})
+
+
+def append(call: Call, path: str, text: str) -> Job:
+    return Job("append", call.principal, {"path": path, "text": text})
+
+
+def append_lines(call: Call, path: str, name: str, count: int) -> Job:
+    return Job("append lines", call.principal, {"path": path, "name": name, "count": count})
+
+
 def restore(call: Call, trash_id: str, new_path: str | None = None) -> Job:
     return Job("restore", call.principal, {"trash_id": trash_id, "new_path": new_path})
 
@@ -109,6 +121,16 @@ def perform(
     match job.what:
         case "create":
             return service.create(call, uri, given["path"], given["content"]).document()
+        case "edit":
+            return service.edit(
+                call, uri, given["path"], given["new_text"], old_text=given["old_text"]
+            ).document()
+        case "append":
+            return service.append(call, uri, given["path"], given["text"]).document()
+        case "append lines":
+            for number in range(given["count"]):
+                _while_busy(lambda: service.append(call, uri, given["path"], f"{given['name']} {number}"))  # noqa: B023 - called at once
+            return given["count"]
         case "restore":
             return service.restore(call, uri, given["trash_id"], new_path=given["new_path"]).document()
         case "ask":
@@ -133,6 +155,15 @@ def perform(
         service.answered(outcome)
         reached(ANSWERED)
     return outcome.document()
+
+
+def _while_busy(work: Callable[[], object]) -> None:
+    while True:
+        try:
+            work()
+        except Busy:
+            continue
+        return
 
 
 def _child(

@@ -39,6 +39,9 @@ def _refuse(household: Household, path: str) -> None:
         service.read(ALICE, uri, path)
     with pytest.raises(FsnotesError):
         service.create(ALICE, uri, path, "x")
+    for dry_run in (True, False):
+        with pytest.raises(NotAllowed):
+            service.append(ALICE, uri, path, "x", dry_run=dry_run)
     with pytest.raises(NoteNotFound):
         ask(service, ALICE, uri, "mounted")
     assert [note.path for note in service.list(ALICE, uri, recursive=True).notes] == ["mine.md"]
@@ -113,6 +116,8 @@ def allowed_mount(household: Household) -> None:
     service, uri = household.service(), household.uri
     assert service.read(ALICE, uri, "mnt/a").text == TEXT
     assert service.create(ALICE, uri, "mnt/new", "x").reply.path == "mnt/new.md"
+    assert service.edit(ALICE, uri, "mnt/new", "y", old_text="x").reply.path == "mnt/new.md"
+    assert (elsewhere / "new.md").read_text() == "y"
     asked = ask(service, ALICE, uri, "mine.md")
     assert isinstance(answer(service, ALICE, uri, "mine.md", asked, accept("mine.md")), Deletion)
     # The trash is on the vault's own file system: a note of another one does not get there in one step.
@@ -132,6 +137,17 @@ def full_disk(household: Household) -> None:
     with pytest.raises(Unavailable):
         service.create(ALICE, uri, "deep/new/big", "x" * 400_000)
     assert household.tree() == before
+    for grow in (
+        lambda: service.edit(ALICE, uri, "mine", "x" * 400_000, old_text="Mine"),
+        lambda: service.append(ALICE, uri, "mine", "x" * 400_000),
+    ):
+        with pytest.raises(Unavailable):
+            grow()
+        assert household.tree() == before
+    assert service.edit(ALICE, uri, "mine", "Ours", old_text="Mine").outcome == "changed"
+    assert service.append(ALICE, uri, "mine", "more").outcome == "changed"
+    assert household.files() == {"mine.md": b"# Ours\nmore\n"}
+    household.write("mine.md", "# Mine\n")
     asked = ask(service, ALICE, uri, "mine.md")
     deletion = answer(service, ALICE, uri, "mine.md", asked, accept("mine.md"))
     assert isinstance(deletion, Deletion)

@@ -14,6 +14,7 @@ from fsnotes.access import Principal, Right
 from fsnotes.calls import Call
 from fsnotes.errors import (
     Abandoned,
+    AnchorNotFound,
     FsnotesError,
     InvalidAnswer,
     InvalidArgument,
@@ -158,6 +159,41 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.create(BOB, uri, "new", TEXT),
         ("notes_create", "new", "not_allowed"),
     ),
+    "edit what is not there": (
+        NoteNotFound,
+        lambda service, uri: service.edit(ALICE, uri, "missing", TEXT, old_text="x"),
+        ("notes_edit", "missing", "note_not_found"),
+    ),
+    "edit for no text": (
+        InvalidArgument,
+        lambda service, uri: service.edit(ALICE, uri, NOTE, TEXT),
+        ("notes_edit", NOTE, "invalid_argument"),
+    ),
+    "edit by a stale etag": (
+        NoteChanged,
+        lambda service, uri: service.edit(ALICE, uri, NOTE, "x", old_text="text", if_match="x"),
+        ("notes_edit", NOTE, "note_changed"),
+    ),
+    "edit without a right": (
+        NotAllowed,
+        lambda service, uri: service.edit(BOB, uri, NOTE, "x", old_text="text"),
+        ("notes_edit", NOTE, "not_allowed"),
+    ),
+    "try to edit what is not in it": (
+        AnchorNotFound,
+        lambda service, uri: service.edit(ALICE, uri, NOTE, "x", old_text="y" + TEXT, dry_run=True),
+        ("notes_edit", NOTE, "anchor_not_found"),
+    ),
+    "try without a right": (
+        NotAllowed,
+        lambda service, uri: service.append(BOB, uri, NOTE, TEXT, dry_run=True),
+        ("notes_append", NOTE, "not_allowed"),
+    ),
+    "append outside": (
+        NotAllowed,
+        lambda service, uri: service.append(ALICE, uri, "../x", TEXT),
+        ("notes_append", "../x", "not_allowed"),
+    ),
     "delete nothing": (
         NoteNotFound,
         lambda service, uri: ask(service, ALICE, uri, "no such note"),
@@ -207,6 +243,9 @@ REFUSED_AS_A_CHANGE = frozenset(
         "create outside",
         "create under a bad name",
         "create too much",
+        "edit what is not there",
+        "edit by a stale etag",
+        "append outside",
     }
 )
 """Found out by the change itself, so its line is reserved before; without a log it is not even tried."""
@@ -283,6 +322,8 @@ def test_nothing_is_changed_when_the_log_cannot_be_written(household: Household,
     before = household.tree()
     for attempt in (
         lambda: service.create(ALICE, uri, "deep/new/note", TEXT),
+        lambda: service.edit(ALICE, uri, NOTE, "x", old_text="text"),
+        lambda: service.append(ALICE, uri, NOTE, TEXT),
         lambda: answer(service, ALICE, uri, NOTE, asked, accept(NOTE)),
         lambda: service.restore(ALICE, uri, str(gone.trash_id)),
     ):
@@ -319,7 +360,7 @@ def test_a_decline_counts_when_the_log_cannot_be_written(household: Household) -
 # -- no room -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["create", "delete", "restore"])
+@pytest.mark.parametrize("what", ["create", "edit", "append", "delete", "restore"])
 def test_without_room_for_the_line_nothing_is_changed(household: Household, what: str) -> None:
     """The log is the largest file by far, so a limit on file sizes stops its growth and nothing else."""
     household.write(NOTE, TEXT)
@@ -336,6 +377,8 @@ def test_without_room_for_the_line_nothing_is_changed(household: Household, what
     before = household.tree()
     jobs = {
         "create": actors.create(ALICE, "deep/new/note", TEXT),
+        "edit": actors.edit(ALICE, NOTE, "text", "words"),
+        "append": actors.append(ALICE, NOTE, TEXT),
         "delete": actors.reply(ALICE, NOTE, asked.state, accept(NOTE)),
         "restore": actors.restore(ALICE, str(gone.trash_id)),
     }
@@ -347,7 +390,13 @@ def test_without_room_for_the_line_nothing_is_changed(household: Household, what
     ended = actors.run(household, jobs[what], file_size_limit=len(full) + 100_000)
     assert (ended.exit_code, isinstance(ended.said, dict)) == (0, True)
     assert [entry["outcome"] for entry in household.audit()][-1:] == [
-        {"create": "created", "delete": "deleted", "restore": "restored"}[what]
+        {
+            "create": "created",
+            "edit": "edited",
+            "append": "appended",
+            "delete": "deleted",
+            "restore": "restored",
+        }[what]
     ]
     assert len(household.audit()) == 202
 
@@ -358,6 +407,12 @@ def test_without_room_for_the_line_nothing_is_changed(household: Household, what
 def test_the_log_never_holds_a_text_a_state_or_an_answer(household: Household) -> None:
     service, uri = household.service(), household.uri
     service.create(ALICE, uri, "a", f"# {TEXT}\n")
+    service.append(ALICE, uri, "a", TEXT)
+    service.edit(ALICE, uri, "a", "", old_text=f"\n{TEXT}")
+    with pytest.raises(AnchorNotFound):
+        service.edit(ALICE, uri, "a", "", old_text=f"x{TEXT}")
+    with pytest.raises(NoteNotFound):
+        service.append(ALICE, uri, "a", "x", heading=f"x{TEXT}")
     asked = ask(service, ALICE, uri, "a.md")
     for reply, error in (({"action": TEXT}, InvalidAnswer), (accept("b.md"), InvalidAnswer)):
         with pytest.raises(error):
@@ -373,6 +428,10 @@ def test_the_log_never_holds_a_text_a_state_or_an_answer(household: Household) -
     text = log(household).read_text()
     assert [entry["outcome"] for entry in household.audit()] == [
         "created",
+        "appended",
+        "edited",
+        "anchor_not_found",
+        "note_not_found",
         "invalid_answer",
         "invalid_answer",
         "note_changed",
@@ -401,6 +460,8 @@ def test_no_words_of_a_caller_forge_a_line(household: Household, words: str) -> 
     attempts: list[Callable[[], object]] = [
         lambda: service.create(hostile, uri, words, "x"),
         lambda: service.create(hostile, words, "a", "x"),
+        lambda: service.edit(hostile, uri, words, words, old_text=words, heading=words, if_match=words),
+        lambda: service.append(hostile, uri, "a", words, heading=words, dry_run=True),
         lambda: service.read(hostile, uri + words, "a"),
         lambda: service.read(hostile, uri, "../" + words),
         lambda: service.list(hostile, words, folder=words),

@@ -99,10 +99,13 @@ def operations(path: str, uri: str) -> dict[str, Callable[[Service], object]]:
         "read": lambda service: service.read(BOB, uri, path),
         "read a heading": lambda service: service.read(BOB, uri, path, heading="Same title"),
         "create": lambda service: service.create(BOB, uri, path, "text"),
+        "edit": lambda service: service.edit(BOB, uri, path, "text", old_text="words"),
+        "append": lambda service: service.append(BOB, uri, path, "text", heading="Same title"),
+        "dry run": lambda service: service.append(BOB, uri, path, "text", dry_run=True),
     }
 
 
-@pytest.mark.parametrize("operation", ["read", "read a heading", "create"])
+@pytest.mark.parametrize("operation", operations("", ""))
 def test_outside_the_grant_existing_and_missing_are_one_answer(shared: Household, operation: str) -> None:
     service, before, lines = shared.service(), shared.tree(), set()
     for path in OUTSIDE:
@@ -118,6 +121,11 @@ def test_inside_the_grant_everything_works(shared: Household) -> None:
     service, uri = shared.service(), shared.uri
     assert service.read(BOB, uri, "bob/mine").text == SHARED
     assert service.create(BOB, uri, "bob/new/note", "text").reply.path == "bob/new/note.md"
+    assert service.edit(BOB, uri, "bob/mine", "more", old_text="words").outcome == "changed"
+    assert (
+        service.edit(BOB, uri, "bob/mine", "words", old_text="more", dry_run=True).outcome == "would_change"
+    )
+    assert service.append(BOB, uri, "bob/mine", "text", heading="Same title").outcome == "changed"
     asked = ask(service, BOB, uri, "bob/mine.md")
     deletion = answer(service, BOB, uri, "bob/mine.md", asked, accept("bob/mine.md"))
     assert isinstance(deletion, Deletion)

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from fsnotes import jailed as product
-from fsnotes.errors import NoteExists, NoteNotFound, OutcomeUnknown
+from fsnotes.errors import NoteChanged, NoteExists, NoteNotFound, OutcomeUnknown, Unavailable
 from fsnotes.failures import describe
+from fsnotes.notes.etags import etag
+from fsnotes.notes.shapes import BadMessage
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
 from fsnotes.workers import Worker, WorkerMaker
@@ -27,11 +29,14 @@ from sandbox.records import replace
 from sandbox.steps import Step
 from tests.service.conftest import ALICE, Household, accept, answer
 from tests.service.test_kills import (
+    BEFORE_THE_EXCHANGE,
     BEFORE_THE_MOVE,
     BYTES,
+    CHANGES,
     CREATE,
     DELETE,
     NOTE,
+    REPLACE,
     RESTORE,
     asked_about,
     changes,
@@ -99,8 +104,10 @@ def expect_unknown(change: Callable[[], object]) -> None:
 
 
 def test_each_step_that_is_taken_in_a_worker_has_a_kill() -> None:
-    in_workers = {step for step in (*CREATE, *DELETE, *RESTORE) if isinstance(step, Step)}
-    assert in_workers == {step for step in Step if step.value.startswith(("create", "trash", "restore"))}
+    in_workers = {step for step in (*CREATE, *REPLACE, *DELETE, *RESTORE) if isinstance(step, Step)}
+    assert in_workers == {
+        step for step in Step if step.value.startswith(("create", "replace", "trash", "restore"))
+    }
 
 
 @pytest.mark.parametrize("step", [step for step in DELETE if isinstance(step, Step)])
@@ -166,6 +173,53 @@ def test_a_worker_killed_in_a_creation_leaves_the_whole_note_or_none(
     else:
         household.service().create(ALICE, household.uri, NOTE, BYTES.decode())
     assert household.vault.joinpath(NOTE).read_bytes() == BYTES
+
+
+@pytest.mark.parametrize("step", REPLACE)
+def test_a_worker_killed_in_an_edit_leaves_the_former_text_or_the_new_one(
+    household: Household, step: Step
+) -> None:
+    _, made = CHANGES["notes_edit"]
+    household.write(NOTE, BYTES)
+    service = meeting(household, kill_at=step)
+    expect_unknown(
+        lambda: service.edit(
+            ALICE, household.uri, NOTE, "# Another plan", old_text="# Plan", if_match=etag(BYTES)
+        )
+    )
+    now = BYTES if step in BEFORE_THE_EXCHANGE else made
+    left = household_temporaries(household)
+    assert {path: data for path, data in household.files().items() if path not in left} == {NOTE: now}
+    assert household.audited() == [("local:alice", "notes_edit", NOTE, "outcome_unknown")]
+    sweep(household)
+    # Reading says what became of it, and who repeats the call is told or has it done.
+    service = household.service()
+    assert service.read(ALICE, household.uri, NOTE).reply.etag == etag(now)
+    if now == BYTES:
+        service.edit(ALICE, household.uri, NOTE, "# Another plan", old_text="# Plan", if_match=etag(BYTES))
+    else:
+        with pytest.raises(NoteChanged):
+            service.edit(
+                ALICE, household.uri, NOTE, "# Another plan", old_text="# Plan", if_match=etag(BYTES)
+            )
+    assert household.vault.joinpath(NOTE).read_bytes() == made
+
+
+def test_a_worker_that_fails_in_a_dry_run_has_changed_nothing(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    household.write(NOTE, BYTES)
+    service = meeting(household)
+    monkeypatch.setattr(product, "check_reply", refuse_every_reply)
+    with pytest.raises(Unavailable):
+        service.append(ALICE, household.uri, NOTE, "x", dry_run=True)
+    with pytest.raises(OutcomeUnknown):
+        service.append(ALICE, household.uri, NOTE, "x")
+    assert [line["outcome"] for line in household.audit()] == ["unavailable", "outcome_unknown"]
+
+
+def refuse_every_reply(*_: object) -> None:
+    raise BadMessage("a reply of somebody else's")
 
 
 @pytest.mark.parametrize("step", [step for step in RESTORE if isinstance(step, Step)])

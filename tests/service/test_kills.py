@@ -16,6 +16,7 @@ import pytest
 
 from fsnotes.confirm import LedgerStep
 from fsnotes.errors import InvalidState, NoteChanged, NoteExists, NoteNotFound
+from fsnotes.notes.etags import etag
 from fsnotes.outcomes import Asked, Deletion
 from sandbox.steps import Step
 from tests.service import actors
@@ -28,21 +29,13 @@ OTHER = b"# Plan\r\nsomebody else's text"
 
 NO_OPERATION_TAKES = frozenset(
     {
-        Step.REPLACE_TEMPORARY,
-        Step.REPLACE_WRITTEN,
-        Step.REPLACE_LIKENED,
-        Step.REPLACE_SYNCED,
-        Step.REPLACE_EXCHANGED,
-        Step.REPLACE_VERIFIED,
-        Step.REPLACE_TIDIED,
-        Step.REPLACE_DURABLE,
         Step.MOVE_FOLDERS_MADE,
         Step.MOVE_MOVED,
         Step.MOVE_VERIFIED,
         Step.MOVE_DURABLE,
     }
 )
-"""No tool replaces or moves a note. One that does gets its row below."""
+"""No tool moves a note. One that does gets its row below."""
 
 CREATE = (
     Step.CREATE_FOLDERS_MADE,
@@ -51,6 +44,16 @@ CREATE = (
     Step.CREATE_SYNCED,
     Step.CREATE_NAMED,
     Step.CREATE_DURABLE,
+)
+REPLACE = (
+    Step.REPLACE_TEMPORARY,
+    Step.REPLACE_WRITTEN,
+    Step.REPLACE_LIKENED,
+    Step.REPLACE_SYNCED,
+    Step.REPLACE_EXCHANGED,
+    Step.REPLACE_VERIFIED,
+    Step.REPLACE_TIDIED,
+    Step.REPLACE_DURABLE,
 )
 DELETE = (
     LedgerStep.BEGUN,
@@ -80,6 +83,9 @@ BEFORE_THE_CHANGE = frozenset({LedgerStep.BEGUN, LedgerStep.CLAIMED})
 """A change that has not begun has no line in the log."""
 BEFORE_THE_MOVE = BEFORE_THE_CHANGE | {Step.TRASH_ENTRY_MADE}
 AFTER_THE_ANSWER = frozenset({LedgerStep.SETTLED, ANSWERED})
+BEFORE_THE_EXCHANGE = frozenset(REPLACE[:4])
+WITH_A_TEMPORARY = frozenset(REPLACE[:6])
+"""Of the new text, and once that is in place, of the former one."""
 
 
 @pytest.fixture
@@ -104,6 +110,14 @@ def asked_about(household: Household, data: bytes = BYTES) -> Asked:
 
 def confirm(asked: Asked) -> Job:
     return actors.reply(ALICE, NOTE, asked.state, accept(NOTE))
+
+
+EDIT = actors.edit(ALICE, NOTE, "# Plan", "# Another plan")
+APPEND = actors.append(ALICE, NOTE, "- one more")
+CHANGES = {
+    "notes_edit": (EDIT, BYTES.replace(b"# Plan", b"# Another plan")),
+    "notes_append": (APPEND, BYTES + b"\r\n- one more\r\n"),
+}
 
 
 def entry_of(household: Household) -> str:
@@ -146,7 +160,7 @@ def sweep(household: Household) -> None:
 
 def changes(household: Household) -> list[tuple[str, str | None, str]]:
     """What the log says of changes: begun or done."""
-    done = ("begun", "created", "deleted", "restored", "already_deleted")
+    done = ("begun", "created", "edited", "appended", "deleted", "restored", "already_deleted")
     return [
         (line["tool"], line["path"], line["outcome"]) for line in household.audit() if line["outcome"] in done
     ]
@@ -172,6 +186,9 @@ def record(household: Household) -> dict[str, Recorded]:
         return ended.said
 
     note("create", actors.create(ALICE, NOTE, BYTES.decode()))
+    note("edit", EDIT)
+    note("append", APPEND)
+    household.write(NOTE, BYTES)
     deleted = note("delete", confirm(ask(household.service(), ALICE, household.uri, NOTE)))
     note("restore", actors.restore(ALICE, deleted["trashId"]))
     asked = ask(household.service(), ALICE, household.uri, NOTE)
@@ -192,6 +209,8 @@ def test_the_table_of_steps_is_what_the_operations_really_do(household: Househol
     recorded = {name: each.steps for name, each in record(household).items()}
     assert recorded == {
         "create": CREATE,
+        "edit": REPLACE,
+        "append": REPLACE,
         "delete": DELETE,
         "restore": RESTORE,
         "retry": RETRY,
@@ -203,7 +222,7 @@ def test_the_table_of_steps_is_what_the_operations_really_do(household: Househol
 
 def test_every_step_that_the_product_enumerates_has_a_kill() -> None:
     enumerated: set[str] = {*Step, *LedgerStep}
-    killed = {*CREATE, *DELETE, *RETRY, *RESTORE, *DECLINE, *RENEW}
+    killed = {*CREATE, *REPLACE, *DELETE, *RETRY, *RESTORE, *DECLINE, *RENEW}
     assert enumerated - killed == NO_OPERATION_TAKES
     assert killed - enumerated == {UNANSWERED, ANSWERED}
 
@@ -433,6 +452,39 @@ def test_a_kill_in_a_creation_leaves_the_whole_note_or_none(household: Household
 
 def household_temporaries(household: Household) -> set[str]:
     return {path.removeprefix("Notes/") for path in household.temporaries()}
+
+
+# -- edit and append -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", REPLACE)
+@pytest.mark.parametrize("tool", CHANGES)
+def test_a_kill_in_a_change_leaves_the_former_text_or_the_new_one(
+    household: Household, tool: str, step: str
+) -> None:
+    job, made = CHANGES[tool]
+    place = household.write(NOTE, BYTES)
+    place.chmod(0o640)
+    household.write("other.md", "untouched")
+    kill(household, job, step)
+    now = BYTES if step in BEFORE_THE_EXCHANGE else made
+    left = household_temporaries(household)
+    assert len(left) == (1 if step in WITH_A_TEMPORARY else 0)
+    assert {path: data for path, data in household.files().items() if path not in left} == {
+        NOTE: now,
+        "other.md": b"untouched",
+    }
+    assert place.stat().st_mode & 0o777 == 0o640
+    assert changes(household) == [(tool, NOTE, "begun")]
+    # What is left over is never seen as a note.
+    listed = household.service().list(ALICE, household.uri, recursive=True).document()
+    assert ([note["path"] for note in listed["notes"]], listed["skipped"]) == ([NOTE, "other.md"], [])
+
+    sweep(household)
+    assert place.read_bytes() == now
+    if now == BYTES:
+        assert actors.run(household, job).said["etag"] == etag(made)
+        assert place.read_bytes() == made
 
 
 # -- restore ---------------------------------------------------------------------------------------

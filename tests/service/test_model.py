@@ -26,6 +26,8 @@ from hypothesis.stateful import (
 
 from fsnotes.access import Right
 from fsnotes.errors import (
+    AnchorCount,
+    AnchorNotFound,
     InvalidState,
     NoteChanged,
     NoteExists,
@@ -152,6 +154,70 @@ class VaultMachine(RuleBasedStateMachine):
         assert path not in self.model.notes
         self.model.notes[path] = text.encode()
         assert made.document() == {"path": path, "etag": etag(text.encode()), "size": len(text.encode())}
+
+    @precondition(lambda self: self.model.notes)
+    @rule(data=st.data(), new=TEXTS, stale=st.booleans(), dry_run=st.booleans())
+    def edit(self, data: st.DataObject, new: str, stale: bool, dry_run: bool) -> None:
+        """Replace a piece of the note, or a text that may not be there: as the bytes say, or not at all."""
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        note = self.model.notes[path]
+        text = note.decode() if is_text(note) else ""
+        start = data.draw(st.integers(0, len(text)))
+        # Line ends and the mark have rules of their own; these texts have none.
+        old, new = (
+            "".join(character for character in piece if character not in "\r\n\ufeff")
+            for piece in (text[start : start + data.draw(st.integers(1, 8))], new)
+        )
+        old = old or "x"
+        match = etag(b"another text" if stale else note)
+        try:
+            edited = self.service.edit(
+                ALICE, self.uri, path, new, old_text=old, if_match=match, dry_run=dry_run
+            )
+        except NoteChanged:
+            assert stale
+            return
+        except NotText:
+            assert not stale
+            assert not is_text(note)
+            return
+        except (AnchorCount, AnchorNotFound):
+            assert not stale
+            assert note.count(old.encode()) != 1
+            return
+        assert not stale
+        event("an edit")
+        made = note.replace(old.encode(), new.encode())
+        assert (edited.reply.former, edited.reply.etag) == (etag(note), etag(made))
+        if not dry_run:
+            self.model.notes[path] = made
+
+    @staticmethod
+    def lf(data: bytes) -> bytes:
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    @precondition(lambda self: self.model.notes)
+    @rule(data=st.data(), text=st.sampled_from(["x", "two words", "line\n"]), dry_run=st.booleans())
+    def append(self, data: st.DataObject, text: str, dry_run: bool) -> None:
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        note = self.model.notes[path]
+        try:
+            added = self.service.append(ALICE, self.uri, path, text, dry_run=dry_run)
+        except NotText:
+            assert not is_text(note)
+            return
+        event("an addition")
+        assert added.outcome == ("would_change" if dry_run else "changed")
+        made = (self.household.vault / path).read_bytes()
+        assert added.reply.etag != added.reply.former == etag(note)
+        if dry_run:
+            assert made == note
+            return
+        assert made.startswith(note)
+        assert self.lf(made[len(note) :]).strip(b"\n") == text.strip().encode()
+        assert self.lf(made).endswith(b"\n")
+        assert added.reply.etag == etag(made)
+        self.model.notes[path] = made
 
     @rule(path=PATHS)
     def read(self, path: str) -> None:

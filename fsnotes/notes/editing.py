@@ -1,0 +1,166 @@
+"""How a note is changed: read, computed, checked and written under one lock, and never over what somebody else saved.
+
+What a change is, is computed in `replacements.py` and `additions.py`. A save by another program between reading and
+writing is found by whoever writes; the change is then computed anew from what was saved, unless the caller named an
+etag that it no longer has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from fsnotes.errors import InvalidArgument, NoteChanged
+from fsnotes.notes.additions import Position, add
+from fsnotes.notes.commands import AppendNote, Edited, EditNote
+from fsnotes.notes.diffs import MAX_CHARACTERS, Diff, diff
+from fsnotes.notes.etags import etag
+from fsnotes.notes.places import existing_note
+from fsnotes.notes.replacements import replace, replace_body
+from fsnotes.notes.room import Growth, Room
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.sections import stretch
+from fsnotes.notes.splices import Splice, apply
+from fsnotes.notes.texts import decoded
+from sandbox.errors import IdentityChanged
+from sandbox.names import RelPath, display
+from sandbox.records import record
+from sandbox.root import Root
+
+ATTEMPTS: Final = 3
+"""How often a change is computed anew for a note that another program keeps saving."""
+
+MAX_DIFF_JSON: Final = 10_000
+"""Most characters of a diff as JSON: with a path of nothing but escapes beside it, a result stays below 40,000."""
+
+MAX_NOT_KEPT: Final = 20
+"""Most names of what could not be kept; one more says how many there are besides."""
+
+MAX_NAME: Final = 100
+"""Most characters of such a name."""
+
+Change = EditNote | AppendNote
+
+_POSITIONS: Final = frozenset(position.value for position in Position)
+
+
+@record
+class _Plan:
+    """What is to become of a note: the text it has, the one it gets, and how the second is made of the first."""
+
+    path: RelPath
+    former: bytes
+    data: bytes
+    splices: tuple[Splice, ...]
+    places: int | None
+
+    def reply(self, not_kept: Sequence[str] = ()) -> Edited:
+        """Return what the caller is told."""
+        shown = _diff(self.former, self.splices)
+        return Edited(
+            path=str(self.path),
+            former=etag(self.former),
+            etag=etag(self.data),
+            size=len(self.data),
+            diff=shown.text,
+            complete=shown.complete,
+            places=self.places,
+            not_kept=_names(not_kept),
+        )
+
+
+def check_arguments(command: Change) -> None:
+    """Raise InvalidArgument for what can be seen to mean nothing before anything is opened."""
+    match command:
+        case EditNote(old_text=None, heading=None):
+            raise InvalidArgument("oldText", "it is required where no heading is given")
+        case EditNote(old_text=""):
+            raise InvalidArgument("oldText", "it is empty")
+        case AppendNote(position=position) if position not in _POSITIONS:
+            raise InvalidArgument("position", "it is neither start nor end")
+
+
+def change(root: Root, room: Room, scope: Scope, command: Change, *, abandoned: Callable[[], bool]) -> Edited:
+    """Change a note; durable when this returns. One that has the text already is not written, nor is a dry run.
+
+    Raises NoteChanged, with the current etag, where the note does not have the one that was named, and where others
+    saved it as often as it was tried; NoteNotFound and AmbiguousNote (of headings too), AnchorNotFound, AnchorCount,
+    NotText, NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable.
+    """
+    check_arguments(command)
+    most = root.policy.max_file_bytes
+    if command.dry_run:
+        path = existing_note(root, scope, command.path)
+        return _plan(path, root.read(path).data, command, most=most).reply()
+    room.prepare()
+    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        path = existing_note(root, scope, command.path)
+        for _ in range(ATTEMPTS):
+            content = root.read(path)
+            plan = _plan(path, content.data, command, most=most)
+            size = len(plan.data)
+            if plan.data == plan.former:
+                return plan.reply()
+            try:
+                with room.taking(path, Growth(size - len(plan.former), written=size)):
+                    replaced = root.replace(path, plan.data, expect=content.identity)
+            except IdentityChanged:
+                continue
+            return plan.reply(replaced.not_kept)
+        raise NoteChanged(str(path), etag=etag(root.read(path).data))
+
+
+def _plan(path: RelPath, data: bytes, command: Change, *, most: int) -> _Plan:
+    """Compute the change of the note with the text *data*. Raises NoteChanged for an etag that is not its own."""
+    name = str(path)
+    if command.if_match is not None and (current := etag(data)) != command.if_match:
+        raise NoteChanged(name, etag=current)
+    decoded(data, path=name)
+    found = None if command.heading is None else stretch(data, command.heading, path=name)
+    places: int | None = None
+    match command:
+        case AppendNote():
+            splices = add(
+                data,
+                command.text,
+                position=Position(command.position),
+                path=name,
+                most=most,
+                section=None if found is None else (found.body, found.end),
+            )
+        case EditNote(old_text=str(old)):
+            places = command.expected
+            splices = replace(
+                data,
+                old,
+                command.new_text,
+                path=name,
+                most=most,
+                expected=places,
+                within=None if found is None else (found.start, found.end),
+            )
+        case _:
+            if found is None:
+                raise TypeError("neither a text to replace nor a section")
+            splices = replace_body(
+                data, command.new_text, body=found.body, end=found.end, path=name, most=most
+            )
+    return _Plan(path, data, apply(data, splices), splices, places)
+
+
+def _diff(data: bytes, splices: tuple[Splice, ...]) -> Diff:
+    """Return the diff, shorter than usual where its characters take much room as JSON."""
+    most = MAX_CHARACTERS
+    while True:
+        shown = diff(data, splices, most=most)
+        if len(json.dumps(shown.text, ensure_ascii=False)) <= MAX_DIFF_JSON or most <= 1_000:
+            return shown
+        most //= 2
+
+
+def _names(not_kept: Sequence[str]) -> tuple[str, ...]:
+    """Return what could not be kept as it can be shown: names of attributes are any bytes, and any number."""
+    shown = tuple(display(name)[:MAX_NAME] for name in not_kept[:MAX_NOT_KEPT])
+    more = len(not_kept) - len(shown)
+    return (*shown, f"{more} more") if more else shown

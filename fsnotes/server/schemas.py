@@ -1,0 +1,74 @@
+"""How the arguments and results of tools are described, within what every client takes: the pieces of all schemas.
+
+Arguments have one `type` each, a description and bounds; results are terse. Which tool takes what is decided in
+`tools.py`; whether a call's arguments fit, in `arguments.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fsnotes.listings import MAX_LIMIT
+
+Schema = dict[str, Any]
+
+
+def text(description: str, most: int, *, least: int = 0) -> Schema:
+    """Return the schema of a text of at most *most* characters."""
+    schema: Schema = {"type": "string", "description": description, "maxLength": most}
+    return schema | {"minLength": least} if least else schema
+
+
+def whole(description: str, least: int, most: int) -> Schema:
+    """Return the schema of a whole number within bounds, both included."""
+    return {"type": "integer", "description": description, "minimum": least, "maximum": most}
+
+
+def arguments(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
+    """Return the schema of a tool's arguments: these, the required ones first, and no others."""
+    schema: Schema = {"type": "object", "properties": {**required, **(optional or {})}}
+    if required:
+        schema["required"] = list(required)
+    return schema | {"additionalProperties": False}
+
+
+def result(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
+    """Return the schema of a result, terse: it is read by programs, and counts in every model's context."""
+    return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
+
+
+def flag(description: str) -> Schema:
+    """Return the schema of a truth value."""
+    return {"type": "boolean", "description": description}
+
+
+def one_of(description: str, values: Sequence[str]) -> Schema:
+    """Return the schema of a text out of a closed set."""
+    most = max(map(len, values))
+    return {"type": "string", "description": description, "enum": list(values), "maxLength": most}
+
+
+def list_of(items: Schema) -> Schema:
+    """Return the schema of a list in a result."""
+    return {"type": "array", "items": items}
+
+
+# -- parts of results ----------------------------------------------------------------------------
+
+STRING: Final[Schema] = {"type": "string"}
+INTEGER: Final[Schema] = {"type": "integer"}
+BOOLEAN: Final[Schema] = {"type": "boolean"}
+
+# -- arguments of several tools -------------------------------------------------------------------
+
+MAX_PATH: Final = 4096
+MAX_TEXT: Final = 16_777_216
+
+WORKSPACE: Final = {"workspaceUri": text("URI of a workspace, from notes_workspaces", 16_384, least=1)}
+PATH: Final = text("Path of the note in its workspace; .md may be left out", MAX_PATH, least=1)
+CURSOR: Final = text("nextCursor of the page before", 8192, least=1)
+HEADING: Final = text("Only in this section; Parent/Child tells equal headings apart", 1024, least=1)
+IF_MATCH: Final = text("Only if the note still has this etag", 128, least=1)
+DRY_RUN: Final = flag("Only say what it would do (default false)")
+LIMIT: Final = whole("Most entries in the result (default 100)", 1, MAX_LIMIT)

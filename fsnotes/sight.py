@@ -1,0 +1,70 @@
+"""Decides what a caller who may change a note is shown of its text: nothing, unless they may read it as well.
+
+A right to write is none to read. So without one an edit answers with no diff and a refusal with no line and no
+heading of the note. That a text which the caller sent stands there, how often and in which lines, is told all the
+same: without it nobody could edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+from fsnotes.access import Access, Principal, Right
+from fsnotes.errors import AmbiguousNote, AnchorNotFound, NotAllowed, NoteNotFound
+from fsnotes.notes.editing import Change
+from fsnotes.notes.model import readings
+from fsnotes.notes.refusals import MAX_ECHO
+from fsnotes.notes.scope import Scope
+from sandbox.errors import InvalidPath
+from sandbox.names import RelPath
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one caller sees of one note. *heading* is the one that they named."""
+
+    reads: bool
+    heading: str | None
+
+    @classmethod
+    def of(cls, access: Access, principal: Principal, workspace_uri: str, command: Change) -> Self:
+        """Find out whether *principal* could read the note that *command* is about, by the path that it gives."""
+        return cls(_may_read(access, principal, workspace_uri, command.path), command.heading)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Leave out of a refusal in the block what the caller may not see."""
+        try:
+            yield
+        except (AmbiguousNote, AnchorNotFound, NoteNotFound) as refusal:
+            if self.reads:
+                raise
+            raise self._veiled(refusal) from None
+
+    def _veiled(
+        self, refusal: AmbiguousNote | AnchorNotFound | NoteNotFound
+    ) -> AmbiguousNote | AnchorNotFound | NoteNotFound:
+        match refusal:
+            case AnchorNotFound(hint=""):
+                return AnchorNotFound(refusal.path, hint="unreadable")
+            case AnchorNotFound():
+                return AnchorNotFound(refusal.path, hint=refusal.hint, line=refusal.line)
+            case NoteNotFound():
+                return NoteNotFound(refusal.what, refusal.name)
+            case AmbiguousNote() if self.heading is not None and refusal.name == self.heading[:MAX_ECHO]:
+                return AmbiguousNote(refusal.name, paths=())
+            case _:
+                return refusal
+
+
+def _may_read(access: Access, principal: Principal, workspace_uri: str, path: str) -> bool:
+    try:
+        grant = access.authorize(principal, workspace_uri, Right.READ)
+        paths = readings(RelPath.parse(path))
+    except (NotAllowed, InvalidPath):
+        return False
+    scope = Scope(grant.folders)
+    return all(scope.covers(each) for each in paths)
