@@ -191,6 +191,8 @@ class Reservation:
 
 def _clip(value: str, most: int) -> str:
     """Cut *value* so that its JSON takes at most *most* bytes."""
+    if 12 * len(value) <= most:  # no character takes more: two escapes of six
+        return value
     value = value[:most]
     while (excess := len(json.dumps(value)) - 2 - most) > 0:
         value = value[: -max(1, excess // 12)]

@@ -16,7 +16,7 @@ from fsnotes.notes.additions import Position, add
 from fsnotes.notes.commands import AppendNote, Edited, EditNote
 from fsnotes.notes.diffs import MAX_CHARACTERS, Diff, diff
 from fsnotes.notes.etags import etag
-from fsnotes.notes.places import existing_note
+from fsnotes.notes.places import open_note
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.room import Growth, Room
 from fsnotes.notes.scope import Scope
@@ -91,13 +91,12 @@ def change(root: Root, room: Room, scope: Scope, command: Change, *, abandoned: 
     check_arguments(command)
     most = root.policy.max_file_bytes
     if command.dry_run:
-        path = existing_note(root, scope, command.path)
-        return _plan(path, root.read(path).data, command, most=most).reply()
+        path, content = open_note(root, scope, command.path)
+        return _plan(path, content.data, command, most=most).reply()
     room.prepare()
     with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
-        path = existing_note(root, scope, command.path)
+        path, content = open_note(root, scope, command.path)
         for _ in range(ATTEMPTS):
-            content = root.read(path)
             plan = _plan(path, content.data, command, most=most)
             size = len(plan.data)
             if plan.data == plan.former:
@@ -106,9 +105,10 @@ def change(root: Root, room: Room, scope: Scope, command: Change, *, abandoned: 
                 with room.taking(path, Growth(size - len(plan.former), written=size)):
                     replaced = root.replace(path, plan.data, expect=content.identity)
             except IdentityChanged:
+                content = root.read(path)
                 continue
             return plan.reply(replaced.not_kept)
-        raise NoteChanged(str(path), etag=etag(root.read(path).data))
+        raise NoteChanged(str(path), etag=etag(content.data))
 
 
 def _plan(path: RelPath, data: bytes, command: Change, *, most: int) -> _Plan:

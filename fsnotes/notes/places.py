@@ -11,7 +11,7 @@ from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder
 from sandbox.names import ROOT, RelPath, check_new_name
 from sandbox.records import record
-from sandbox.root import Kind, Root
+from sandbox.root import Content, Kind, Root
 from sandbox.spelling import find
 
 
@@ -54,6 +54,19 @@ def existing_note(root: Root, scope: Scope, text: str) -> RelPath:
     if len(existing) > 1:
         raise AmbiguousNote(text, paths=tuple(str(path) for path in existing))
     return existing[0]
+
+
+def open_note(root: Root, scope: Scope, text: str) -> tuple[RelPath, Content]:
+    """Return the existing note that *text* means, and what is in it. Raises what `existing_note` raises."""
+    paths = asked_paths(scope, text)
+    if len(paths) == 1 and text.isascii():
+        # The name as it was given, which is what nearly everybody gives: one step instead of two.
+        try:
+            return paths[0], root.read(paths[0])
+        except Missing:
+            pass
+    path = existing_note(root, scope, text)
+    return path, root.read(path)
 
 
 def _find(root: Root, path: RelPath) -> RelPath | None:

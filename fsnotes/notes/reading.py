@@ -7,12 +7,10 @@ from fsnotes.notes.commands import NoteText, ReadNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.lines import count_lines, cut, split_lines
 from fsnotes.notes.markdown.lines import Lines
-from fsnotes.notes.places import asked_paths, existing_note
+from fsnotes.notes.places import open_note
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sections import section
-from sandbox.errors import Missing
-from sandbox.names import RelPath
-from sandbox.root import Content, Root
+from sandbox.root import Root
 
 
 def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
@@ -22,7 +20,7 @@ def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
     last line means the last line. Raises NotText, InvalidArgument for a start that is not in the note or
     section, and what `section` raises.
     """
-    path, content = _open(root, scope, command.path)
+    path, content = open_note(root, scope, command.path)
     data = content.data
     try:
         text = data.decode("utf-8")
@@ -51,18 +49,6 @@ def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
         part.next_line,
         part.next_column,
     )
-
-
-def _open(root: Root, scope: Scope, text: str) -> tuple[RelPath, Content]:
-    paths = asked_paths(scope, text)
-    if len(paths) == 1 and text.isascii():
-        # The name as it was given, which is what nearly everybody gives: one step instead of two.
-        try:
-            return paths[0], root.read(paths[0])
-        except Missing:
-            pass
-    path = existing_note(root, scope, text)
-    return path, root.read(path)
 
 
 def _range(command: ReadNote, text: str, total: int) -> tuple[int, int]:

@@ -574,8 +574,8 @@ a_note = NoteText("a/n.md", ETAG, 9, "text", 1, 1, 1, None, None)
 summary = NoteSummary("a/n.md", "N", 1, 2, ETAG)
 entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
 edited = Edited("a/n.md", OTHER, ETAG, 1, "@@", complete=True, places=1, not_kept=("owner",))
-same = replace(edited, former=ETAG, diff="", not_kept=())
-added = replace(edited, places=None)
+same = records.replace(edited, former=ETAG, diff="", not_kept=())
+added = records.replace(edited, places=None)
 
 
 @pytest.mark.parametrize(
@@ -592,12 +592,12 @@ added = replace(edited, places=None)
         (EditNote("a/n", "x", "y"), added),
         (EditNote("a/n", "x", "y", if_match=ETAG), edited),
         (EditNote("a/n", "x", "y", dry_run=True), edited),
-        (EditNote("a/n", "x", "y"), replace(edited, diff="")),
-        (EditNote("a/n", "x", "y"), replace(edited, diff="\0" * 2_000)),
-        (EditNote("a/n", "x", "y"), replace(edited, not_kept=("owner",) * 22)),
-        (EditNote("a/n", "x", "y"), replace(same, diff="@@")),
-        (EditNote("a/n", "x", "y"), replace(same, complete=False)),
-        (EditNote("a/n", "x", "y"), replace(same, not_kept=("owner",))),
+        (EditNote("a/n", "x", "y"), records.replace(edited, diff="")),
+        (EditNote("a/n", "x", "y"), records.replace(edited, diff="\0" * 2_000)),
+        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 22)),
+        (EditNote("a/n", "x", "y"), records.replace(same, diff="@@")),
+        (EditNote("a/n", "x", "y"), records.replace(same, complete=False)),
+        (EditNote("a/n", "x", "y"), records.replace(same, not_kept=("owner",))),
         (AppendNote("a/m", "x"), added),
         (AppendNote("a/n", "x"), edited),
         (AppendNote("a/n", "x", if_match=ETAG), added),
@@ -637,9 +637,9 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (EditNote("a/n", "x", "y"), edited),
         (EditNote("a/n.md", "x", "y", if_match=OTHER), edited),
         (EditNote("a/n", "x", "y", if_match=ETAG), same),
-        (EditNote("a/n", "x", "y", dry_run=True), replace(edited, not_kept=())),
-        (EditNote("a/n", "x", "y"), replace(edited, diff="\0" * 1_600, complete=False)),
-        (EditNote("a/n", "x", "y"), replace(edited, not_kept=("owner",) * 21)),
+        (EditNote("a/n", "x", "y", dry_run=True), records.replace(edited, not_kept=())),
+        (EditNote("a/n", "x", "y"), records.replace(edited, diff="\0" * 1_600, complete=False)),
+        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 21)),
         (EditNote("a/n", "x", heading="h"), added),
         (AppendNote("a/n", "x"), added),
     ],

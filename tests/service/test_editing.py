@@ -145,11 +145,11 @@ def test_mode_owner_and_attributes_survive(household: Household) -> None:
     before = place.stat()
     service, uri = household.service(), household.uri
     assert "notKept" not in edit(service, uri).document()
+    assert place.stat().st_ino != before.st_ino
     assert "notKept" not in append(service, uri).document()
     after = place.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert {name: os.getxattr(place, name) for name in os.listxattr(place)} == attributes
-    assert after.st_ino != before.st_ino
 
 
 # -- what is refused, and logged -------------------------------------------------------------------
