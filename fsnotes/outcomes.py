@@ -6,7 +6,8 @@ depends on how it will be sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -153,6 +154,22 @@ class NoteCreated:
         return {"path": self.reply.path, "etag": self.reply.etag, "size": self.reply.size}
 
 
+MAX_ABSENT_JSON: Final = 2_500
+"""Characters of JSON that the names of properties take which were not there to be unset."""
+
+
+def _some(names: Sequence[str]) -> tuple[list[str], int]:
+    """Return the first of *names*, as many as there is room for, and how many more there are."""
+    taken: list[str] = []
+    room = MAX_ABSENT_JSON
+    for name in names:
+        room -= len(json.dumps(name, ensure_ascii=False)) + 1
+        if room < 0:
+            break
+        taken.append(name)
+    return taken, len(names) - len(taken)
+
+
 @dataclass(frozen=True, slots=True)
 class NoteEdited:
     """What became of a note that was to be changed; *shows_text* says that the caller may see some of its text."""
@@ -179,6 +196,10 @@ class NoteEdited:
         }
         if reply.places is not None:
             shape["matches"] = reply.places
+        if reply.absent:
+            shape["absent"], more = _some(reply.absent)
+            if more:
+                shape["absentMore"] = more
         if reply.not_kept:
             shape["notKept"] = list(reply.not_kept)
         if self.shows_text:

@@ -21,6 +21,7 @@ from fsnotes.notes.commands import (
     EditNote,
     ReplyT,
     RestoreNote,
+    SetProperties,
     SweepTemporaries,
     TrashNote,
 )
@@ -44,6 +45,7 @@ _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
     CreateNote: "write",
     EditNote: "write",
     RestoreNote: "write",
+    SetProperties: "write",
     TrashNote: "delete",
 }
 """The right that each command which changes something needs. One that is missing here is refused."""

@@ -39,12 +39,14 @@ from fsnotes.errors import (
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.notes.commands import (
     AppendNote,
+    Assignment,
     CreateNote,
     EditNote,
     FindReceipt,
     ReadNote,
     RestoreNote,
     ScanNotes,
+    SetProperties,
     TrashNote,
 )
 from fsnotes.notes.editing import Change, check_arguments
@@ -178,6 +180,22 @@ class Service:
         """Add *text* at the *position* `start` or `end` of a note, or of what stands under *heading*."""
         command = AppendNote(path, text, heading, position, if_match, dry_run)
         return self._change(call, "notes_append", workspace_uri, command, outcome="appended")
+
+    def properties(
+        self,
+        call: Call,
+        workspace_uri: str,
+        path: str,
+        *,
+        assign: Sequence[tuple[str, str]] = (),
+        remove: Sequence[str] = (),
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> NoteEdited:
+        """Set properties of a note, each a key and a value that is YAML text, and unset others."""
+        wanted = tuple(Assignment(key, value) for key, value in assign)
+        command = SetProperties(path, wanted, tuple(remove), if_match, dry_run)
+        return self._change(call, "notes_properties", workspace_uri, command, outcome="properties_set")
 
     def restore(
         self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None

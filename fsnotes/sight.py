@@ -32,7 +32,9 @@ class Sight:
     @classmethod
     def of(cls, access: Access, principal: Principal, workspace_uri: str, command: Change) -> Self:
         """Find out whether *principal* could read the note that *command* is about, by the path that it gives."""
-        return cls(_may_read(access, principal, workspace_uri, command.path), command.heading)
+        return cls(
+            _may_read(access, principal, workspace_uri, command.path), getattr(command, "heading", None)
+        )
 
     @contextmanager
     def kept(self) -> Iterator[None]:

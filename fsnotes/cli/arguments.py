@@ -129,6 +129,26 @@ def parser() -> argparse.ArgumentParser:
     append.add_argument("--position", choices=["start", "end"], default="end", help="default: end")
     _changing(append)
 
+    properties = _notes_command(
+        commands, "properties", "set and unset properties in a note's frontmatter", edits.properties
+    )
+    properties.add_argument("path", help="the note's path in the workspace; .md may be left out")
+    properties.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property and its value, which is YAML (may be repeated)",
+    )
+    properties.add_argument(
+        "--unset",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="a property that is to go (may be repeated)",
+    )
+    _conditional(properties)
+
     delete = _notes_command(commands, "delete", "ask, then move a note to the trash", notes.delete)
     delete.add_argument("title", help="the note's title, a part of it, or its path")
 
@@ -195,6 +215,10 @@ def _changing(made: argparse.ArgumentParser) -> None:
         metavar="HEADING",
         help="only in what stands under this heading",
     )
+    _conditional(made)
+
+
+def _conditional(made: argparse.ArgumentParser) -> None:
     made.add_argument("--if-match", metavar="ETAG", help="only if the note still has this etag")
     made.add_argument("--dry-run", action="store_true", help="change nothing, show what would be changed")
 

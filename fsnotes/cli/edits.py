@@ -60,6 +60,31 @@ def append(options: argparse.Namespace, console: Console) -> int:
     return _show(outcome, options, console, done="added to", would="would add to")
 
 
+def properties(options: argparse.Namespace, console: Console) -> int:
+    """Set and unset properties of a note."""
+    assign = [_assignment(word) for word in options.set]
+    with session(options, console) as here, uninterrupted():
+        outcome = here.service.properties(
+            here.call,
+            here.uri,
+            options.path,
+            assign=assign,
+            remove=options.unset,
+            if_match=options.if_match,
+            dry_run=options.dry_run,
+        )
+    for key in outcome.reply.absent:
+        console.complain(f"{shown(outcome.reply.path)} has no property {shown(key)}")
+    return _show(outcome, options, console, done="edited", would="would edit")
+
+
+def _assignment(word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise InvalidArgument("set", f"{shown(word)} is no KEY=VALUE")
+    return key, value
+
+
 def _given(
     text: str | None,
     file: str | None,
@@ -93,7 +118,7 @@ def _show(
         return 0
     match outcome.outcome:
         case "unchanged":
-            console.say(f"{path} has that text already; nothing was changed")
+            console.say(f"{path} is so already; nothing was changed")
         case "would_change":
             console.say(f"{would} {path}")
         case _:

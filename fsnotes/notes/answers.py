@@ -34,11 +34,12 @@ from fsnotes.notes.commands import (
     RestoreNote,
     Scanned,
     ScanNotes,
+    SetProperties,
     Trashed,
     TrashNote,
     TrashPage,
 )
-from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT
+from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
 from fsnotes.notes.model import SUFFIXES, is_note
@@ -213,14 +214,24 @@ def _answers_create(command: CreateNote, reply: Created) -> bool:
 
 def _answers_edit(command: EditNote, reply: Edited) -> bool:
     places = None if command.old_text is None else command.expected
-    return reply.places == places and _answers_change(command, reply)
+    return (reply.places, reply.absent) == (places, ()) and _answers_change(command, reply)
 
 
 def _answers_append(command: AppendNote, reply: Edited) -> bool:
-    return reply.places is None and _answers_change(command, reply)
+    return (reply.places, reply.absent) == (None, ()) and _answers_change(command, reply)
 
 
-def _answers_change(command: EditNote | AppendNote, reply: Edited) -> bool:
+def _answers_properties(command: SetProperties, reply: Edited) -> bool:
+    told = set(reply.absent)
+    return (
+        reply.places is None
+        and len(told) == len(reply.absent)
+        and told <= set(command.remove)
+        and _answers_change(command, reply)
+    )
+
+
+def _answers_change(command: Change, reply: Edited) -> bool:
     """Say whether the note is the one that was meant, by its etag too, and nothing is told of what was not done."""
     is_same = reply.etag == reply.former
     return (
@@ -260,6 +271,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     CreateNote: _answers_create,
     EditNote: _answers_edit,
     AppendNote: _answers_append,
+    SetProperties: _answers_properties,
     TrashNote: _answers_trash,
     ListTrash: _answers_list_trash,
     RestoreNote: _answers_restore,

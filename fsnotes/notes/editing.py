@@ -1,8 +1,8 @@
 """How a note is changed: read, computed, checked and written under one lock, and never over what somebody else saved.
 
-What a change is, is computed in `replacements.py` and `additions.py`. A save by another program between reading and
-writing is found by whoever writes; the change is then computed anew from what was saved, unless the caller named an
-etag that it no longer has.
+What a change is, is computed in `replacements.py`, `additions.py` and `properties.py`. A save by another program
+between reading and writing is found by whoever writes; the change is then computed anew from what was saved, unless the
+caller named an etag that it no longer has.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Final
 
 from fsnotes.errors import InvalidArgument, NoteChanged
 from fsnotes.notes.additions import Position, add
-from fsnotes.notes.commands import AppendNote, Edited, EditNote
+from fsnotes.notes.commands import AppendNote, Edited, EditNote, SetProperties
 from fsnotes.notes.diffs import MAX_CHARACTERS, Diff, diff
 from fsnotes.notes.etags import etag
+from fsnotes.notes.fitting import bounded
 from fsnotes.notes.places import open_note
+from fsnotes.notes.properties import edit
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.room import Growth, Room
 from fsnotes.notes.scope import Scope
@@ -34,13 +36,13 @@ ATTEMPTS: Final = 3
 MAX_DIFF_JSON: Final = 10_000
 """Most characters of a diff as JSON: with a path of nothing but escapes beside it, a result stays below 40,000."""
 
-MAX_NOT_KEPT: Final = 20
+MAX_NOT_KEPT: Final = 10
 """Most names of what could not be kept; one more says how many there are besides."""
 
 MAX_NAME: Final = 100
 """Most characters of such a name."""
 
-Change = EditNote | AppendNote
+Change = EditNote | AppendNote | SetProperties
 
 _POSITIONS: Final = frozenset(position.value for position in Position)
 
@@ -54,6 +56,7 @@ class _Plan:
     data: bytes
     splices: tuple[Splice, ...]
     places: int | None
+    absent: tuple[str, ...]
 
     def reply(self, not_kept: Sequence[str] = ()) -> Edited:
         """Return what the caller is told."""
@@ -66,6 +69,7 @@ class _Plan:
             diff=shown.text,
             complete=shown.complete,
             places=self.places,
+            absent=self.absent,
             not_kept=_names(not_kept),
         )
 
@@ -77,6 +81,10 @@ def check_arguments(command: Change) -> None:
             raise InvalidArgument("oldText", "it is required where no heading is given")
         case EditNote(old_text=""):
             raise InvalidArgument("oldText", "it is empty")
+        case EditNote(old_text=None, expected=expected) if expected != 1:
+            raise InvalidArgument("expectedMatches", "it is for oldText, which is not given")
+        case SetProperties(assign=(), remove=()):
+            raise InvalidArgument("set", "it is required where nothing is unset")
         case AppendNote(position=position) if position not in _POSITIONS:
             raise InvalidArgument("position", "it is neither start nor end")
 
@@ -117,9 +125,14 @@ def _plan(path: RelPath, data: bytes, command: Change, *, most: int) -> _Plan:
     if command.if_match is not None and (current := etag(data)) != command.if_match:
         raise NoteChanged(name, etag=current)
     decoded(data, path=name)
-    found = None if command.heading is None else stretch(data, command.heading, path=name)
     places: int | None = None
+    absent: tuple[str, ...] = ()
+    heading = None if isinstance(command, SetProperties) else command.heading
+    found = None if heading is None else stretch(data, heading, path=name)
     match command:
+        case SetProperties():
+            made = edit(data, assign=command.assign, remove=command.remove, path=name)
+            splices, absent = bounded(data, made.splices, path=name, most=most), made.absent
         case AppendNote():
             splices = add(
                 data,
@@ -146,7 +159,7 @@ def _plan(path: RelPath, data: bytes, command: Change, *, most: int) -> _Plan:
             splices = replace_body(
                 data, command.new_text, body=found.body, end=found.end, path=name, most=most
             )
-    return _Plan(path, data, apply(data, splices), splices, places)
+    return _Plan(path, data, apply(data, splices), splices, places, absent)
 
 
 def _diff(data: bytes, splices: tuple[Splice, ...]) -> Diff:

@@ -23,6 +23,7 @@ from fsnotes.notes.commands import (
     ReplyT,
     RestoreNote,
     ScanNotes,
+    SetProperties,
     SweepTemporaries,
     TrashNote,
 )
@@ -84,7 +85,7 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return finding.find(root, scope, command)
         case CreateNote():
             return creating.create(root, room, scope, command, abandoned=abandoned)
-        case EditNote() | AppendNote():
+        case EditNote() | AppendNote() | SetProperties():
             return editing.change(root, room, scope, command, abandoned=abandoned)
         case TrashNote():
             return trashing.trash(root, room, scope, command, abandoned=abandoned)

@@ -31,12 +31,14 @@ from fsnotes.notes.commands import (
     ReplyT,
     RestoreNote,
     ScanNotes,
+    SetProperties,
     SweepTemporaries,
     TrashNote,
 )
 from fsnotes.notes.diffs import MAX_CHARACTERS
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
+from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
     MAX_NUMBER,
@@ -71,6 +73,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     CreateNote,
     EditNote,
     AppendNote,
+    SetProperties,
     TrashNote,
     FindReceipt,
     ListTrash,
@@ -95,6 +98,7 @@ _entry: Final = matching(is_entry_name, "the name of a trash entry")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _BOUNDS: Final[dict[str, Check]] = {
+    "absent": text_of(MAX_KEY),
     "count": _count,
     "deleted_at": matching(_TIME.fullmatch, "a time"),
     "diff": text_of(MAX_DIFF),

@@ -13,6 +13,7 @@ from typing import Any, Final, get_type_hints
 
 from fsnotes import errors
 from fsnotes.notes.etags import is_etag
+from fsnotes.notes.property_reasons import REASONS
 from fsnotes.notes.shapes import (
     MAX_NUMBER,
     BadMessage,
@@ -67,12 +68,14 @@ ARGUMENTS: Final = frozenset(
         "oldText",
         "path",
         "position",
+        "set",
         "startColumn",
         "startLine",
         "endLine",
         "text",
         "title",
         "trashId",
+        "unset",
     }
 )
 """The arguments that a refusal can be about."""
@@ -112,6 +115,7 @@ _UNSAID: Final = "it cannot be used"
 
 SENTENCES: Final = (
     _NAMES
+    | REASONS
     | {_NEW_NAME + name for name in _NAMES}
     | {
         _UNSAID,
@@ -120,9 +124,11 @@ SENTENCES: Final = (
         "it is empty",
         "it is neither start nor end",
         "it is not between # and #",
+        "it is for oldText, which is not given",
         "it is not the full name of a note",
         "it is not the name of a trash entry",
         "it is required where no heading is given",
+        "it is required where nothing is unset",
         "line # has # characters",
         "the disk is full",
         "the disk quota is used up",

@@ -49,6 +49,11 @@ def one_of(description: str, values: Sequence[str]) -> Schema:
     return {"type": "string", "description": description, "enum": list(values), "maxLength": most}
 
 
+def several(description: str, items: Schema, most: int) -> Schema:
+    """Return the schema of a list of at most *most* arguments of one kind."""
+    return {"type": "array", "description": description, "maxItems": most, "items": items}
+
+
 def list_of(items: Schema) -> Schema:
     """Return the schema of a list in a result."""
     return {"type": "array", "items": items}

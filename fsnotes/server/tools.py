@@ -21,11 +21,13 @@ from fsnotes.server.schemas import (
     PATH,
     STRING,
     WORKSPACE,
+    Schema,
     arguments,
     flag,
     list_of,
     one_of,
     result,
+    several,
     text,
     whole,
 )
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 _LAST_LINE: Final = 10_000_000
 _MAX_PLACES: Final = 10_000
+_MAX_KEYS: Final = 100
+_MAX_KEY: Final = 256
+_MAX_YAML: Final = 65_536
 
 
 def _workspaces(service: Service, call: Call, _: dict[str, Any], __: Echo) -> Outcome:
@@ -85,6 +90,18 @@ def _append(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Out
     return service.append(call, given["workspaceUri"], given["path"], given["text"], **more)
 
 
+def _properties(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.properties(
+        call,
+        given["workspaceUri"],
+        given["path"],
+        assign=[(item["key"], item["value"]) for item in given.get("set", ())],
+        remove=given.get("unset", ()),
+        if_match=given.get("ifMatch"),
+        dry_run=given.get("dryRun", False),
+    )
+
+
 def _delete(service: Service, call: Call, given: dict[str, Any], echo: Echo) -> Outcome:
     return service.delete(
         call, given["workspaceUri"], given["title"], arguments=given, state=echo.state, answers=echo.answers
@@ -99,15 +116,18 @@ def _restore(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Ou
     return service.restore(call, given["workspaceUri"], given["trashId"], new_path=given.get("newPath"))
 
 
-_EDITED: Final = result(
-    {
-        "outcome": {"type": "string", "enum": ["changed", "unchanged", "would_change"]},
-        "path": STRING,
-        "etag": STRING,
-        "size": INTEGER,
-    },
-    {"matches": INTEGER, "notKept": list_of(STRING), "diff": STRING, "diffComplete": BOOLEAN},
-)
+def _edited(more: dict[str, Schema]) -> Schema:
+    """Return the schema of what became of a note, with what only one tool has to say."""
+    return result(
+        {
+            "outcome": STRING,
+            "path": STRING,
+            "etag": STRING,
+            "size": INTEGER,
+        },
+        {**more, "notKept": list_of(STRING), "diff": STRING, "diffComplete": BOOLEAN},
+    )
+
 
 _LISTED: Final = result(
     {"path": STRING, "title": STRING, "size": INTEGER, "modified": STRING, "etag": STRING}
@@ -242,7 +262,7 @@ TOOLS: Final = (
                 "dryRun": DRY_RUN,
             },
         ),
-        output_schema=_EDITED,
+        output_schema=_edited({"matches": INTEGER}),
         run=_edit,
     ),
     Tool(
@@ -262,8 +282,34 @@ TOOLS: Final = (
                 "dryRun": DRY_RUN,
             },
         ),
-        output_schema=_EDITED,
+        output_schema=_edited({}),
         run=_append,
+    ),
+    Tool(
+        name="notes_properties",
+        title="Set properties",
+        description="Sets and unsets properties in a note's frontmatter; every other byte stays.",
+        changes=True,
+        destroys=True,
+        repeatable=True,
+        asks=False,
+        input_schema=arguments(
+            {**WORKSPACE, "path": PATH},
+            {
+                "set": several(
+                    "What to set; quote a text that YAML would read as something else",
+                    arguments(
+                        {"key": text("Its name", _MAX_KEY, least=1), "value": text("YAML text", _MAX_YAML)}
+                    ),
+                    _MAX_KEYS,
+                ),
+                "unset": several("What to remove", text("A name", _MAX_KEY, least=1), _MAX_KEYS),
+                "ifMatch": IF_MATCH,
+                "dryRun": DRY_RUN,
+            },
+        ),
+        output_schema=_edited({"absent": list_of(STRING), "absentMore": INTEGER}),
+        run=_properties,
     ),
     Tool(
         name="notes_delete",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def test_edit_replaces_a_text(shell: Shell, plan: Path) -> None:
     assert done == Done(0, "edited Projects/plan.md\n")
     assert plan.read_bytes() == EDITED
     again = shell.there("edit", "Projects/plan", "--old", "electrician", "--new", "electrician")
-    assert again == Done(0, "Projects/plan.md has that text already; nothing was changed\n")
+    assert again == Done(0, "Projects/plan.md is so already; nothing was changed\n")
 
 
 def test_edit_as_json_is_what_an_assistant_gets(shell: Shell, plan: Path) -> None:
@@ -183,3 +184,65 @@ def test_what_could_not_be_kept_is_said_on_stderr(shell: Shell, plan: Path) -> N
         0, "added to Projects/plan.md\n", "fsnotes: not kept of Projects/plan.md: special mode bits\n"
     )
     assert os.stat(plan).st_mode & 0o7777 == 0o640
+
+
+# -- properties ------------------------------------------------------------------------------------
+
+
+def test_properties_are_set_and_unset(shell: Shell) -> None:
+    note = b"\xef\xbb\xbf---\r\ntitle: x # why\r\nid: 01234\r\n---\r\nbody"
+    place = shell.write("a.md", note)
+    words = (
+        "properties",
+        "a",
+        "--set",
+        "tags=[a, b]",
+        "--set",
+        "sum=1+1=2",
+        "--unset",
+        "id",
+        "--unset",
+        "no",
+    )
+    said = "fsnotes: a.md has no property no\n"
+    planned = shell.here(*words, "--dry-run")
+    assert (planned.code, planned.err) == (0, said)
+    assert planned.out.startswith("would edit a.md\n@@ -1,5 +1,6 @@\n \ufeff---\r\n title")
+    assert place.read_bytes() == note
+    assert shell.there(*words) == Done(0, "edited a.md\n", said)
+    made = note.replace(b"id: 01234\r\n", b"tags: [a, b]\r\nsum: 1+1=2\r\n")
+    assert place.read_bytes() == made
+    again = shell.there("properties", "a", "--unset", "id", "--json", "--if-match", etag(made))
+    assert (again.code, again.err) == (0, "fsnotes: a.md has no property id\n")
+    assert json.loads(again.out) == {
+        "outcome": "unchanged",
+        "path": "a.md",
+        "etag": etag(made),
+        "size": len(made),
+        "absent": ["id"],
+        "diff": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "slug"),
+    [
+        (("a",), 2, "invalid_argument"),
+        (("a", "--set", "key"), 2, "invalid_argument"),
+        (("a", "--set", "=value"), 2, "invalid_argument"),
+        (("a", "--set", "k=[a"), 2, "invalid_argument"),
+        (("a", "--set", "k=v", "--if-match", "stale"), 5, "conflict"),
+        (("broken", "--set", "k=v"), 5, "invalid_yaml"),
+        (("nowhere", "--unset", "k"), 4, "not_found"),
+        (("../x", "--unset", "k"), 3, "not_allowed"),
+        (("a", "--unset", "k", "--read-only"), 3, "not_allowed"),
+    ],
+)
+def test_properties_that_cannot_be_set_are_one_line_and_change_nothing(
+    shell: Shell, words: tuple[str, ...], code: int, slug: str
+) -> None:
+    shell.write("a.md", "---\nk: v\n---\n")
+    shell.write("broken.md", "---\nk: [\n---\n")
+    before = shell.files()
+    assert refused(shell.there("properties", *words), code, slug)
+    assert shell.files() == before

@@ -14,8 +14,8 @@ from fsnotes.cli.arguments import parser
 from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
-    (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("edit",), ("append",), ("delete",),
-    ("trash",), ("restore",), ("keys",), ("keys", "rotate"), ("keys", "list"),
+    (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("edit",), ("append",),
+    ("properties",), ("delete",), ("trash",), ("restore",), ("keys",), ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,

@@ -104,8 +104,12 @@ def _commands() -> list[type[Command[Any]]]:
 def test_commands_are_plain_data_that_json_can_carry() -> None:
     for kind in _commands():
         fields = {name: kind.__annotations__[name] for name in records.fields(kind)}
+        # Of an assignment, the names of its two texts say enough.
+        pairs = {"tuple[Assignment, ...]"}
         allowed = {"str", "str | None", "int", "int | None", "bool", "float", "tuple[str, ...]"}
-        assert set(fields.values()) <= allowed, kind
+        assert set(fields.values()) <= allowed | pairs, kind
+        assert list(records.fields(commands.Assignment)) == ["key", "value"]
+        fields = {name: type_ for name, type_ in fields.items() if type_ not in pairs}
         samples = {"str": "a", "int": 1, "bool": True, "float": 1.0, "tuple[str, ...]": ("a",)}
         command = kind(**{name: samples.get(type_.removesuffix(" | None")) for name, type_ in fields.items()})
         sent = json.loads(json.dumps({name: getattr(command, name) for name in fields}))
@@ -117,7 +121,7 @@ def test_commands_are_plain_data_that_json_can_carry() -> None:
 
 def test_only_commands_that_change_something_say_so() -> None:
     assert {kind.__name__ for kind in _commands() if kind.changes} == {
-        "CreateNote", "EditNote", "AppendNote", "TrashNote", "RestoreNote", "SweepTemporaries",
+        "CreateNote", "EditNote", "AppendNote", "SetProperties", "TrashNote", "RestoreNote", "SweepTemporaries",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from fsnotes.notes.answers import check_refusal, check_reply
 from fsnotes.notes.commands import (
     SKIP_REASONS,
     AppendNote,
+    Assignment,
     Command,
     Created,
     CreateNote,
@@ -44,6 +45,7 @@ from fsnotes.notes.commands import (
     Scanned,
     ScanNotes,
     Scope,
+    SetProperties,
     Skipped,
     SweepTemporaries,
     Swept,
@@ -80,6 +82,7 @@ REPLIES = {
     CreateNote: Created,
     EditNote: Edited,
     AppendNote: Edited,
+    SetProperties: Edited,
     TrashNote: Trashed,
     FindReceipt: Receipt,
     ListTrash: TrashPage,
@@ -235,11 +238,15 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
     EditNote: (
         EditNote("a/n", "x", "y", expected=2, if_match=OTHER),
-        Edited("a/n.md", OTHER, ETAG, 1, "@@ -1 +1 @@\n-y\n+x\n", False, 2, ("owner", "user.x")),  # noqa: FBT003
+        Edited("a/n.md", OTHER, ETAG, 1, "@@ -1 +1 @@\n-y\n+x\n", False, 2, (), ("owner", "user.x")),  # noqa: FBT003
     ),
     AppendNote: (
         AppendNote("a/n", "x", dry_run=True),
-        Edited("a/n.md", OTHER, ETAG, 1, "@@ -0,0 +1 @@\n+x\n", True, None, ()),  # noqa: FBT003
+        Edited("a/n.md", OTHER, ETAG, 1, "@@ -0,0 +1 @@\n+x\n", True, None, (), ()),  # noqa: FBT003
+    ),
+    SetProperties: (
+        SetProperties("a/n", (Assignment("k", "1"), Assignment("l", "[a]")), ("m", "n")),
+        Edited("a/n.md", OTHER, ETAG, 1, "@@", True, None, ("m",), ("owner",)),  # noqa: FBT003
     ),
     TrashNote: (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", ENTRY)),
     FindReceipt: (FindReceipt("a/n.md", ETAG, ENTRY), Receipt(found=True)),
@@ -573,9 +580,10 @@ def test_no_file_is_of_a_time_beyond_that() -> None:
 a_note = NoteText("a/n.md", ETAG, 9, "text", 1, 1, 1, None, None)
 summary = NoteSummary("a/n.md", "N", 1, 2, ETAG)
 entry = TrashEntry(ENTRY, "a/n.md", "2026-01-31T23:59:59Z", 3)
-edited = Edited("a/n.md", OTHER, ETAG, 1, "@@", complete=True, places=1, not_kept=("owner",))
+edited = Edited("a/n.md", OTHER, ETAG, 1, "@@", complete=True, places=1, absent=(), not_kept=("owner",))
 same = records.replace(edited, former=ETAG, diff="", not_kept=())
 added = records.replace(edited, places=None)
+less = records.replace(added, absent=("k", "l"))
 
 
 @pytest.mark.parametrize(
@@ -594,10 +602,17 @@ added = records.replace(edited, places=None)
         (EditNote("a/n", "x", "y", dry_run=True), edited),
         (EditNote("a/n", "x", "y"), records.replace(edited, diff="")),
         (EditNote("a/n", "x", "y"), records.replace(edited, diff="\0" * 2_000)),
-        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 22)),
+        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 12)),
         (EditNote("a/n", "x", "y"), records.replace(same, diff="@@")),
         (EditNote("a/n", "x", "y"), records.replace(same, complete=False)),
         (EditNote("a/n", "x", "y"), records.replace(same, not_kept=("owner",))),
+        (EditNote("a/n", "x", "y"), records.replace(edited, absent=("y",))),
+        (AppendNote("a/n", "x"), less),
+        (SetProperties("a/n", (), ("k",)), less),
+        (SetProperties("a/n", (), ("k", "l")), records.replace(less, absent=("k", "k"))),
+        (SetProperties("a/n", (), ("k", "l")), records.replace(less, places=1)),
+        (SetProperties("a/m", (), ("k", "l")), less),
+        (SetProperties("a/n", (), ("k", "l"), if_match=ETAG), less),
         (AppendNote("a/m", "x"), added),
         (AppendNote("a/n", "x"), edited),
         (AppendNote("a/n", "x", if_match=ETAG), added),
@@ -639,9 +654,11 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (EditNote("a/n", "x", "y", if_match=ETAG), same),
         (EditNote("a/n", "x", "y", dry_run=True), records.replace(edited, not_kept=())),
         (EditNote("a/n", "x", "y"), records.replace(edited, diff="\0" * 1_600, complete=False)),
-        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 21)),
+        (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 11)),
         (EditNote("a/n", "x", heading="h"), added),
         (AppendNote("a/n", "x"), added),
+        (SetProperties("a/n", (Assignment("a", "1"),)), added),
+        (SetProperties("a/n", (), ("l", "m", "k")), less),
     ],
 )
 def test_the_nearest_reply_to_a_change_is_accepted(command: Command[Any], reply: Reply) -> None:
@@ -656,6 +673,7 @@ def test_the_nearest_reply_to_a_change_is_accepted(command: Command[Any], reply:
         (EditNote("a/n", "x", "y"), errors.AmbiguousNote("h", paths=("one/h", "two/h"))),
         (EditNote("a/n", "x", "y", "h"), errors.AmbiguousNote("g", paths=("one/h", "two/h"))),
         (AppendNote("a/n", "x"), errors.NotText("z.md")),
+        (SetProperties("a/n"), errors.InvalidYaml("z.md", line=3)),
         (ReadNote("a/n"), errors.NoteNotFound("note", "z.md")),
         (ReadNote("a/n"), errors.NoteNotFound("note", "a/n", candidates=("secret",))),
         (ReadNote("a/n"), errors.AmbiguousNote("a/n", paths=("a/n.md", "z.md"))),
@@ -687,6 +705,9 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (AppendNote("a/n", "x", "h"), errors.NoteNotFound("heading", "h", candidates=("g",))),
         (EditNote("a/n", "x", "y"), errors.NoteChanged("a/n.md", etag=ETAG)),
         (EditNote("a/n", "x", "y"), errors.NoRoom("max_bytes", 3)),
+        (SetProperties("a/n"), errors.InvalidArgument("set", "it is required where nothing is unset")),
+        (SetProperties("a/n"), errors.InvalidArgument("unset", "item 3: its key is empty")),
+        (SetProperties("a/n"), errors.InvalidYaml("a/n.md", line=3)),
         (EditNote("a/n", "x"), errors.InvalidArgument("oldText", "it is required where no heading is given")),
         (AppendNote("a/n", "x"), errors.InvalidArgument("position", "it is neither start nor end")),
         (ReadNote("a/é"), errors.AmbiguousNote("a/é", paths=("a/é.md", "a/é.md"))),

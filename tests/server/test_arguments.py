@@ -17,7 +17,9 @@ from fsnotes.server.tools import TOOLS
 SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
 LIST = SCHEMAS["notes_list"]
 READ = SCHEMAS["notes_read"]
+SET = SCHEMAS["notes_properties"]
 W = {"workspaceUri": "file:///w"}
+S = {**W, "path": "a"}
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,43 @@ W = {"workspaceUri": "file:///w"}
             {**W, "sort": "title"},
             "invalid_argument: sort: must be one of path, modified, size; correct it and call again",
         ),
+        (SET, {**S, "set": {}}, "invalid_argument: set: must be a list; correct it and call again"),
+        (SET, {**S, "unset": "a"}, "invalid_argument: unset: must be a list; correct it and call again"),
+        (
+            SET,
+            {**S, "set": [{"key": "a", "value": "1"}, ["a", "1"]]},
+            "invalid_argument: set: item 2: must be an object; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "set": [{"key": "a", "value": 1}]},
+            "invalid_argument: set: item 1: value must be a string; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "set": [{"key": "", "value": "1"}]},
+            "invalid_argument: set: item 1: key must not be empty; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "set": [{"key": "a"}]},
+            "invalid_argument: set: item 1: value is required; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "set": [{"key": "a", "value": "1", "x\n": 1}]},
+            "invalid_argument: set: item 1: takes key and value, and not x\\n; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "unset": ["a", None]},
+            "invalid_argument: unset: item 2: must be a string; correct it and call again",
+        ),
+        (
+            SET,
+            {**S, "unset": ["a"] * 101},
+            "invalid_argument: unset: must have at most 100 items; correct it and call again",
+        ),
         (
             READ,
             {**W, "path": "a" * 4097},
@@ -118,6 +157,15 @@ VALUES = (
     | st.text(max_size=3)
     | st.lists(st.integers(), max_size=1)
     | st.just({})
+    | st.lists(st.text(max_size=2) | st.integers(), min_size=95, max_size=105)
+    | st.lists(
+        st.dictionaries(
+            st.sampled_from(["key", "value", "other"]), st.text(max_size=3) | st.none() | st.integers()
+        )
+        | st.just({"key": "k", "value": "v"})
+        | st.just({"key": "k" * 257, "value": "v"}),
+        max_size=3,
+    )
 )
 
 

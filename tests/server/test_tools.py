@@ -21,6 +21,7 @@ NAMES = [
     "notes_create",
     "notes_edit",
     "notes_append",
+    "notes_properties",
     "notes_delete",
     "notes_trash",
     "notes_restore",
@@ -87,6 +88,12 @@ def test_arguments_are_described_so_that_every_client_takes_them(tool: Tool) -> 
                 assert isinstance(rule["maxLength"], int)
             case "integer":
                 assert {"minimum", "maximum"} <= rule.keys()
+            case "array":
+                assert isinstance(rule["maxItems"], int)
+                assert rule["items"]["type"] in ("string", "object")
+                if rule["items"]["type"] == "object":
+                    assert rule["items"]["additionalProperties"] is False
+                    assert {each["type"] for each in rule["items"]["properties"].values()} == {"string"}
             case kind:
                 assert kind == "boolean"
 

@@ -210,6 +210,34 @@ def test_text_is_added_and_what_is_there_stays(notes: Vault) -> None:
     assert notes.files() == {"a.md": "zero\r\n# A\r\none\r\ntwo\r\n\r\n# B\r\nthree\r\n"}
 
 
+def test_properties_are_set_and_unset_and_all_else_stays(notes: Vault) -> None:
+    text = "\ufeff---\r\ntitle: 'x' # why\r\nid: 01234\r\n---\r\nbody"
+    notes.write("a.md", text)
+    given = notes.args(
+        path="a",
+        set=[{"key": "tags", "value": "[a, 'b c']"}, {"key": "due", "value": "2026-01-31"}],
+        unset=["id", "nothing"],
+    )
+    planned = structured(notes.wire, "notes_properties", given | {"dryRun": True})
+    assert notes.files() == {"a.md": text}
+    made = text.replace("id: 01234\r\n", "tags: [a, 'b c']\r\ndue: 2026-01-31\r\n")
+    assert planned == {
+        "outcome": "would_change",
+        "path": "a.md",
+        "etag": planned["etag"],
+        "size": len(made.encode()),
+        "absent": ["nothing"],
+        "diff": (
+            "@@ -1,5 +1,6 @@\n \ufeff---\r\n title: 'x' # why\r\n-id: 01234\r\n+tags: [a, 'b c']\r\n"
+            "+due: 2026-01-31\r\n ---\r\n body\n\\ No newline at end of file\n"
+        ),
+    }
+    assert structured(notes.wire, "notes_properties", given) == planned | {"outcome": "changed"}
+    assert notes.files() == {"a.md": made}
+    again = structured(notes.wire, "notes_properties", given | {"ifMatch": planned["etag"]})
+    assert again == {**planned, "outcome": "unchanged", "absent": ["id", "nothing"], "diff": ""}
+
+
 def test_the_largest_results_of_a_change_stay_below_the_bound(notes: Vault) -> None:
     """Each character of this path takes six as JSON, and so does each of the diff."""
     path = "/".join([*["\x01" * 255] * 14, "\x01" * 252 + ".md"])
@@ -228,6 +256,11 @@ def test_the_largest_results_of_a_change_stay_below_the_bound(notes: Vault) -> N
         added = structured(notes.wire, "notes_append", notes.args(path=path, text="\x03\n" * 9_000))
         assert (edited["diffComplete"], added["diffComplete"]) == (False, False)
         assert os.stat(name, dir_fd=folder).st_size == added["size"] == 8_002 + 18_000
+        keys = [f"{number:02}" + '"' * 250 for number in range(99)]
+        value = {"key": "k", "value": '"' + "\\n" * 30_000 + '"'}
+        least = structured(notes.wire, "notes_properties", notes.args(path=path, set=[value], unset=keys))
+        assert least["absent"] == keys[: len(least["absent"])]
+        assert len(least["absent"]) + least["absentMore"] == 99
     finally:
         os.close(folder)
 
@@ -258,8 +291,8 @@ def test_a_slash_after_the_workspace_makes_no_difference(notes: Vault, suffix: s
 )
 def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault, tool: Any) -> None:
     required = dict.fromkeys(tool.input_schema["required"], "x")
-    if tool.name == "notes_edit":
-        required["oldText"] = "x"
+    needed = {"notes_edit": {"oldText": "x"}, "notes_properties": {"unset": ["x"]}}
+    required |= needed.get(tool.name, {})
     lines = {
         failure(notes.wire, tool.name, {**required, "workspaceUri": uri})
         for uri in (
@@ -299,6 +332,19 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
             "too_large: ",
         ),
         ("notes_append", {"path": "text", "text": ""}, "invalid_argument: text: "),
+        ("notes_properties", {"path": "text"}, "invalid_argument: set: "),
+        ("notes_properties", {"path": "text", "set": [], "unset": []}, "invalid_argument: set: "),
+        ("notes_properties", {"path": "text", "set": [{"key": "k"}]}, "invalid_argument: set: item 1: "),
+        (
+            "notes_properties",
+            {"path": "text", "set": [{"key": "k", "value": "a: b"}]},
+            "invalid_argument: set: item 1: its value is a mapping on one line; ",
+        ),
+        (
+            "notes_properties",
+            {"path": "broken", "unset": ["k"]},
+            'invalid_yaml: the frontmatter of "broken.md" is broken at line 3; ',
+        ),
         ("notes_append", {"path": "text", "text": "x", "position": "top"}, "invalid_argument: position: "),
         ("notes_append", {"path": "text", "text": "x", "ifMatch": "stale"}, "conflict: "),
         ("notes_append", {"path": "../x", "text": "x"}, "not_allowed: "),
@@ -317,6 +363,7 @@ def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
     os.mkfifo(notes.folder / "fifo.md")
     (notes.folder / "binary.md").write_bytes(b"\xff\xfe")
     notes.write("text.md", "# A\none one\n")
+    notes.write("broken.md", "---\nk: [\n---\n")
     line = failure(notes.wire, tool, notes.args(**arguments))
     assert line.startswith(start)
     assert str(notes.folder.parent) not in line
@@ -342,7 +389,7 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_trash",
     ]
     assert read(wire, vault.args(path="a"))[1] == "# A\n"
-    for tool in ("notes_create", "notes_edit", "notes_append", "notes_delete", "notes_restore"):
+    for tool in ("notes_create", "notes_edit", "notes_properties", "notes_delete", "notes_restore"):
         assert wire.ask(call(2, tool, vault.args()))["error"] == {"code": -32602, "message": "Unknown tool"}
     assert vault.files() == {"a.md": "# A\n"}
 

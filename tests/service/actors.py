@@ -93,6 +93,10 @@ def append(call: Call, path: str, text: str) -> Job:
     return Job("append", call.principal, {"path": path, "text": text})
 
 
+def properties(call: Call, path: str, key: str, value: str) -> Job:
+    return Job("properties", call.principal, {"path": path, "assign": [(key, value)]})
+
+
 def append_lines(call: Call, path: str, name: str, count: int) -> Job:
     return Job("append lines", call.principal, {"path": path, "name": name, "count": count})
 
@@ -127,6 +131,8 @@ def perform(
             ).document()
         case "append":
             return service.append(call, uri, given["path"], given["text"]).document()
+        case "properties":
+            return service.properties(call, uri, given["path"], assign=given["assign"]).document()
         case "append lines":
             for number in range(given["count"]):
                 _while_busy(lambda: service.append(call, uri, given["path"], f"{given['name']} {number}"))  # noqa: B023 - called at once

@@ -19,6 +19,7 @@ from fsnotes.errors import (
     InvalidAnswer,
     InvalidArgument,
     InvalidState,
+    InvalidYaml,
     NotAllowed,
     NoteChanged,
     NoteExists,
@@ -189,6 +190,16 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.append(BOB, uri, NOTE, TEXT, dry_run=True),
         ("notes_append", NOTE, "not_allowed"),
     ),
+    "set a property in broken frontmatter": (
+        InvalidYaml,
+        lambda service, uri: service.properties(ALICE, uri, "broken", assign=[("k", TEXT)]),
+        ("notes_properties", "broken", "invalid_yaml"),
+    ),
+    "set a property without a right": (
+        NotAllowed,
+        lambda service, uri: service.properties(BOB, uri, NOTE, assign=[("k", "v")]),
+        ("notes_properties", NOTE, "not_allowed"),
+    ),
     "append outside": (
         NotAllowed,
         lambda service, uri: service.append(ALICE, uri, "../x", TEXT),
@@ -246,6 +257,7 @@ REFUSED_AS_A_CHANGE = frozenset(
         "edit what is not there",
         "edit by a stale etag",
         "append outside",
+        "set a property in broken frontmatter",
     }
 )
 """Found out by the change itself, so its line is reserved before; without a log it is not even tried."""
@@ -254,6 +266,7 @@ REFUSED_AS_A_CHANGE = frozenset(
 @pytest.fixture
 def furnished(household: Household) -> Household:
     household.write(NOTE, TEXT)
+    household.write("broken.md", "---\na: [\n---\n")
     for number in range(26):
         household.write(f"many/{number}.md", "# Many\n")
     return household
@@ -324,6 +337,7 @@ def test_nothing_is_changed_when_the_log_cannot_be_written(household: Household,
         lambda: service.create(ALICE, uri, "deep/new/note", TEXT),
         lambda: service.edit(ALICE, uri, NOTE, "x", old_text="text"),
         lambda: service.append(ALICE, uri, NOTE, TEXT),
+        lambda: service.properties(ALICE, uri, NOTE, assign=[("k", "v")]),
         lambda: answer(service, ALICE, uri, NOTE, asked, accept(NOTE)),
         lambda: service.restore(ALICE, uri, str(gone.trash_id)),
     ):
@@ -409,6 +423,8 @@ def test_the_log_never_holds_a_text_a_state_or_an_answer(household: Household) -
     service.create(ALICE, uri, "a", f"# {TEXT}\n")
     service.append(ALICE, uri, "a", TEXT)
     service.edit(ALICE, uri, "a", "", old_text=f"\n{TEXT}")
+    service.properties(ALICE, uri, "a", assign=[("k", f'"{TEXT}"')])
+    service.properties(ALICE, uri, "a", remove=["k"])
     with pytest.raises(AnchorNotFound):
         service.edit(ALICE, uri, "a", "", old_text=f"x{TEXT}")
     with pytest.raises(NoteNotFound):
@@ -430,6 +446,8 @@ def test_the_log_never_holds_a_text_a_state_or_an_answer(household: Household) -
         "created",
         "appended",
         "edited",
+        "properties_set",
+        "properties_set",
         "anchor_not_found",
         "note_not_found",
         "invalid_answer",
@@ -461,6 +479,7 @@ def test_no_words_of_a_caller_forge_a_line(household: Household, words: str) -> 
         lambda: service.create(hostile, uri, words, "x"),
         lambda: service.create(hostile, words, "a", "x"),
         lambda: service.edit(hostile, uri, words, words, old_text=words, heading=words, if_match=words),
+        lambda: service.properties(hostile, uri, words, assign=[(words, words)], remove=[words]),
         lambda: service.append(hostile, uri, "a", words, heading=words, dry_run=True),
         lambda: service.read(hostile, uri + words, "a"),
         lambda: service.read(hostile, uri, "../" + words),

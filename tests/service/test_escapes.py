@@ -79,6 +79,7 @@ def attempts(service: Service, uri: str, path: str) -> dict[str, Callable[[], ob
         "create": lambda: service.create(ALICE, uri, path, "text"),
         "edit": lambda: service.edit(ALICE, uri, path, "text", old_text="may"),
         "append": lambda: service.append(ALICE, uri, path, "text"),
+        "properties": lambda: service.properties(ALICE, uri, path, assign=[("k", "v")]),
         "dry run": lambda: service.append(ALICE, uri, path, "text", dry_run=True),
         "list": lambda: service.list(ALICE, uri, folder=path),
         "delete": lambda: ask(service, ALICE, uri, path),
@@ -147,7 +148,7 @@ MALFORMED = (
 )
 
 
-@pytest.mark.parametrize("operation", ["read", "create", "edit", "append", "dry run", "list"])
+@pytest.mark.parametrize("operation", ["read", "create", "edit", "append", "properties", "dry run", "list"])
 def test_traversal_in_every_spelling_is_one_answer(
     household: Household, outside: Watch, operation: str
 ) -> None:
@@ -200,7 +201,7 @@ def test_what_only_looks_like_a_traversal_is_a_name(household: Household, outsid
 def test_a_malformed_path_is_told_as_such(household: Household) -> None:
     service, before = household.service(), household.tree()
     for path in MALFORMED:
-        for operation in ("read", "create", "edit", "append", "dry run"):
+        for operation in ("read", "create", "edit", "append", "properties", "dry run"):
             with pytest.raises(InvalidArgument):
                 attempts(service, household.uri, path)[operation]()
     assert household.tree() == before
@@ -395,7 +396,7 @@ def test_a_link_in_the_place_of_a_folder_leads_nowhere(
     service, uri = household.service(), household.uri
     with untouched(household, outside):
         for path in (f"l/{name}", f"l/{name}.md", "l/missing", "l/sub/missing"):
-            for operation in ("read", "create", "edit", "append", "dry run"):
+            for operation in ("read", "create", "edit", "append", "properties", "dry run"):
                 with pytest.raises(NotAllowed):
                     attempts(service, uri, path)[operation]()
         for folder in ("l", "l/", "l/sub"):
@@ -604,7 +605,7 @@ def test_hidden_files_and_folders_are_one_answer_existing_or_not(
     service, uri, before = household.service(), household.uri, household.tree()
     watched = [household.vault / path] if exists else [household.vault / "inside.md"]
     with Watch(*watched) as watch:
-        for operation in ("read", "create", "edit", "append", "dry run", "list"):
+        for operation in ("read", "create", "edit", "append", "properties", "dry run", "list"):
             with pytest.raises(NotAllowed):
                 attempts(service, uri, path)[operation]()
         for title in (path, "Outside"):
@@ -648,7 +649,7 @@ def test_what_the_workspace_ignores_is_not_there(household: Household) -> None:
         "folder/new.draft.md",
         "x.draft.md",
     ):
-        for operation in ("read", "create", "edit", "append", "dry run"):
+        for operation in ("read", "create", "edit", "append", "properties", "dry run"):
             with pytest.raises(NotAllowed):
                 attempts(service, uri, path)[operation]()
     for folder in ("Archive", "Archive/deep"):

@@ -101,6 +101,7 @@ def operations(path: str, uri: str) -> dict[str, Callable[[Service], object]]:
         "create": lambda service: service.create(BOB, uri, path, "text"),
         "edit": lambda service: service.edit(BOB, uri, path, "text", old_text="words"),
         "append": lambda service: service.append(BOB, uri, path, "text", heading="Same title"),
+        "properties": lambda service: service.properties(BOB, uri, path, assign=[("k", "v")]),
         "dry run": lambda service: service.append(BOB, uri, path, "text", dry_run=True),
     }
 
@@ -126,6 +127,7 @@ def test_inside_the_grant_everything_works(shared: Household) -> None:
         service.edit(BOB, uri, "bob/mine", "words", old_text="more", dry_run=True).outcome == "would_change"
     )
     assert service.append(BOB, uri, "bob/mine", "text", heading="Same title").outcome == "changed"
+    assert service.properties(BOB, uri, "bob/mine", assign=[("k", "v")]).outcome == "changed"
     asked = ask(service, BOB, uri, "bob/mine.md")
     deletion = answer(service, BOB, uri, "bob/mine.md", asked, accept("bob/mine.md"))
     assert isinstance(deletion, Deletion)

@@ -114,9 +114,11 @@ def confirm(asked: Asked) -> Job:
 
 EDIT = actors.edit(ALICE, NOTE, "# Plan", "# Another plan")
 APPEND = actors.append(ALICE, NOTE, "- one more")
+PROPERTIES = actors.properties(ALICE, NOTE, "status", "done")
 CHANGES = {
     "notes_edit": (EDIT, BYTES.replace(b"# Plan", b"# Another plan")),
     "notes_append": (APPEND, BYTES + b"\r\n- one more\r\n"),
+    "notes_properties": (PROPERTIES, b"---\r\nstatus: done\r\n---\r\n" + BYTES),
 }
 
 
@@ -160,7 +162,16 @@ def sweep(household: Household) -> None:
 
 def changes(household: Household) -> list[tuple[str, str | None, str]]:
     """What the log says of changes: begun or done."""
-    done = ("begun", "created", "edited", "appended", "deleted", "restored", "already_deleted")
+    done = (
+        "begun",
+        "created",
+        "edited",
+        "appended",
+        "properties_set",
+        "deleted",
+        "restored",
+        "already_deleted",
+    )
     return [
         (line["tool"], line["path"], line["outcome"]) for line in household.audit() if line["outcome"] in done
     ]
@@ -188,6 +199,7 @@ def record(household: Household) -> dict[str, Recorded]:
     note("create", actors.create(ALICE, NOTE, BYTES.decode()))
     note("edit", EDIT)
     note("append", APPEND)
+    note("properties", PROPERTIES)
     household.write(NOTE, BYTES)
     deleted = note("delete", confirm(ask(household.service(), ALICE, household.uri, NOTE)))
     note("restore", actors.restore(ALICE, deleted["trashId"]))
@@ -211,6 +223,7 @@ def test_the_table_of_steps_is_what_the_operations_really_do(household: Househol
         "create": CREATE,
         "edit": REPLACE,
         "append": REPLACE,
+        "properties": REPLACE,
         "delete": DELETE,
         "restore": RESTORE,
         "retry": RETRY,

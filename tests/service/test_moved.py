@@ -57,6 +57,7 @@ def test_a_workspace_whose_folder_is_no_longer_at_its_path_is_not_served(
         lambda: service.create(ALICE, uri, "new", "x"),
         lambda: service.edit(ALICE, uri, "a", "x", old_text="text"),
         lambda: service.append(ALICE, uri, "a", "x", dry_run=True),
+        lambda: service.properties(ALICE, uri, "a", assign=[("k", "v")]),
         lambda: answer(service, ALICE, uri, "a.md", asked, accept("a.md")),
         lambda: service.trash(ALICE, uri),
     ):

@@ -1,0 +1,212 @@
+"""What commands are answered with: records whose fields are those of commands, or tuples of other replies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.records import record
+
+MAX_TITLE: Final = 1000
+"""Longest title, in characters; what is longer is cut."""
+
+MAX_POSITION: Final = 8_192
+"""Longest position in a walk, in characters."""
+
+
+@record
+class NoteStat:
+    """A note as its folder shows it, without a look into it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+SKIP_REASONS: Final = frozenset(
+    {
+        "link",
+        "hard_link",
+        "special_file",
+        "mount",
+        "too_large",
+        "unnameable",
+        "not_downloaded",
+        "too_deep",
+        "too_many",
+        "unreadable",
+    }
+)
+"""Why a listing leaves something out."""
+
+
+@record
+class Skipped:
+    """Something a listing leaves out, with its path where that can be shown, else only counted.
+
+    *reason* is one of SKIP_REASONS.
+    """
+
+    path: str | None
+    count: int
+    reason: str
+
+
+@record
+class Scanned:
+    """A stretch of a listing, in path order. With *resume*, the next `ScanNotes` goes on from there."""
+
+    notes: tuple[NoteStat, ...]
+    folders: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+    resume: str | None
+
+
+@record
+class NoteSummary:
+    """A note with what only its bytes tell."""
+
+    path: str
+    title: str
+    size: int
+    mtime_ns: int
+    etag: str
+
+
+@record
+class Described:
+    """The summaries in the order asked for, and what could not be read; *rest* was not looked at yet."""
+
+    notes: tuple[NoteSummary, ...]
+    skipped: tuple[Skipped, ...]
+    rest: tuple[str, ...]
+
+
+@record
+class Match:
+    """A note that answers to a title. *exact* says that title or path are equal to what was asked."""
+
+    path: str
+    title: str
+    size: int
+    mtime_ns: int
+    etag: str
+    exact: bool
+
+
+@record
+class Found:
+    """The matches of one stretch of the workspace, in path order."""
+
+    matches: tuple[Match, ...]
+    resume: str | None
+
+
+@record
+class NoteText:
+    """A note's text or a part of it, exactly as in the file.
+
+    Lines count from 1 in the whole note. *next_line* and *next_column* say where to go on; both are None when
+    everything that was asked for is here. *size* is that of the file in bytes.
+    """
+
+    path: str
+    etag: str
+    size: int
+    text: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    next_line: int | None
+    next_column: int | None
+
+
+@record
+class Created:
+    """The note that was made."""
+
+    path: str
+    etag: str
+    size: int
+
+
+@record
+class Edited:
+    """What became of a note that was to be changed: *etag* and *size* are those it has, or would have.
+
+    Where nothing was to be done, *etag* is *former*. *diff* is a unified diff, cut unless it is *complete*. *places*
+    is in how many text was replaced, None where none was looked for. *absent* are properties that were to be unset
+    and were not there. *not_kept* names what of the former file could not be kept.
+    """
+
+    path: str
+    former: str
+    etag: str
+    size: int
+    diff: str
+    complete: bool
+    places: int | None
+    absent: tuple[str, ...]
+    not_kept: tuple[str, ...]
+
+
+@record
+class Trashed:
+    """The note that is in the trash."""
+
+    path: str
+    entry: str
+
+
+@record
+class Receipt:
+    """Whether the entry holds the note that was to be deleted."""
+
+    found: bool
+
+
+@record
+class TrashEntry:
+    """A deleted note. *deleted_at* is the time in the entry's name, ISO 8601 with `Z`."""
+
+    trash_id: str
+    path: str
+    deleted_at: str
+    size: int
+
+
+@record
+class TrashPage:
+    """Deleted notes, newest first."""
+
+    entries: tuple[TrashEntry, ...]
+    resume: str | None
+
+
+@record
+class Restored:
+    """The note that is back."""
+
+    path: str
+    etag: str
+
+
+@record
+class Swept:
+    """How many temporaries of killed writes went to the trash."""
+
+    moved: int
+
+
+Reply = (
+    Scanned
+    | Described
+    | Found
+    | NoteText
+    | Created
+    | Edited
+    | Trashed
+    | Receipt
+    | TrashPage
+    | Restored
+    | Swept
+)
