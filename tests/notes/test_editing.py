@@ -249,6 +249,7 @@ def test_a_note_does_not_grow_beyond_its_limit(vault: Vault, dry_run: bool) -> N
         (EditNote("a", "\ud800", "two"), "newText"),
         (EditNote("a", "\ud800", heading="H"), "newText"),
         (EditNote("a", "x", "two", expected=0), "expectedMatches"),
+        (EditNote("a", "x", heading="H", expected=2), "expectedMatches"),
         (EditNote("a", "x", "two", expected=10_001), "expectedMatches"),
         (AppendNote("a", ""), "text"),
         (AppendNote("a", "\ud800"), "text"),
