@@ -150,14 +150,18 @@ def _need_one_thread() -> None:
 
 
 def _check_descriptors(keep: tuple[int, ...]) -> None:
-    """Close what is not kept. A kept directory would lead out, a missing standard one be somebody's file."""
+    """Close what is not kept, and keep nothing but pipes and sockets.
+
+    A directory would lead out, a file or a device outside could be changed, and a missing standard one would be
+    somebody's file.
+    """
     for descriptor in (*_STANDARD, *keep):
         try:
             mode = os.fstat(descriptor).st_mode
         except OSError as error:
             raise LockdownFailed("a descriptor that a worker keeps is not open") from error
-        if stat.S_ISDIR(mode):
-            raise LockdownFailed("a worker keeps no directory from outside")
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            raise LockdownFailed("a worker keeps no file, folder or device from outside")
     try:
         found = [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:

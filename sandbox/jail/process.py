@@ -93,9 +93,11 @@ class WorkerProcess:
             with theirs:
                 self._child = subprocess.Popen(  # noqa: S603 - a list, and nothing in it from outside
                     [*command, entry, str(number), str(os.getpid()), *import_paths],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
+                    # SAFETY: pipes of its own and nothing else. A device that it held, such as the null device, would
+                    # be a file outside whose mode and times it could change, by descriptor, as its owner.
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
                     bufsize=0,
                     close_fds=True,
                     pass_fds=(number,),
@@ -106,6 +108,7 @@ class WorkerProcess:
         except BaseException:
             self.connection.close()
             raise
+        cast(io.FileIO, self._child.stdin).close()
         self.pid = self._child.pid
         self.serving = psutil.Process(self.pid)
         self._handle = _open_handle(self.pid)
@@ -115,9 +118,9 @@ class WorkerProcess:
 
     @property
     def errors(self) -> io.FileIO:
-        """The end of the pipe at which the worker's stderr arrives. Reading does not wait."""
+        """The end of the pipe at which the worker's stdout and stderr arrive. Reading does not wait."""
         # SAFETY: a pipe with bufsize=0 is a raw file.
-        return cast(io.FileIO, self._child.stderr)
+        return cast(io.FileIO, self._child.stdout)
 
     @property
     def handle(self) -> int | None:

@@ -350,6 +350,16 @@ def inherited_file(t: Target) -> object:
 
 
 @attempt
+def change_the_mode_of_an_inherited_file(t: Target) -> object:
+    return os.fchmod(t.inherited_file, 0o600)
+
+
+@attempt
+def change_the_times_of_an_inherited_file(t: Target) -> object:
+    return os.utime(t.inherited_file)
+
+
+@attempt
 def any_inherited_folder(t: Target) -> object:
     for descriptor in range(3, 64):
         try:

@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -101,15 +102,18 @@ class Served:
         return {}
 
     def do_look(self) -> Result:
-        descriptors = []
+        descriptors, files = [], []
         for number in range(256):
             try:
-                os.fstat(number)
+                mode = os.fstat(number).st_mode
             except OSError:
                 continue
             descriptors.append(number)
+            if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+                files.append(number)
         return {
             "environment": dict(os.environ),
+            "files": files,
             "descriptors": descriptors,
             "channel": CHANNEL,
             "session": OWN_SESSION,

@@ -137,7 +137,7 @@ def _launch(base: str, cases: Sequence[str], *, identity: Identity, **order: Any
         ],
         cwd="/",
         env={"LANG": "C.UTF-8"},
-        stdin=subprocess.DEVNULL,
+        input="",
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECONDS,

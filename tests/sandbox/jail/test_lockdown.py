@@ -245,7 +245,7 @@ def begin(
     code = BEGIN.format(repository=REPOSITORY, before=before, after=after)
     return subprocess.run(
         [sys.executable, "-I", "-B", "-c", code, json.dumps(order)],
-        stdin=subprocess.DEVNULL,
+        input="",
         capture_output=True,
         text=True,
         timeout=60,
@@ -258,8 +258,10 @@ def begin(
     [
         ("threading.Thread(target=time.sleep, args=(60,), daemon=True).start()", {}, "one thread"),
         ("", {"parent": 1}, "is gone"),
-        ("keep = [os.open('/', os.O_RDONLY)]", {}, "no directory"),
-        ("keep = [os.open('/', os.O_PATH)]", {}, "no directory"),
+        ("keep = [os.open('/', os.O_RDONLY)]", {}, "keeps no file, folder or device"),
+        ("keep = [os.open('/', os.O_PATH)]", {}, "keeps no file, folder or device"),
+        ("keep = [os.open('/etc/passwd', os.O_RDONLY)]", {}, "keeps no file, folder or device"),
+        ("os.dup2(os.open('/dev/null', os.O_RDONLY), 0)", {}, "keeps no file, folder or device"),
         ("", {"keep": [77]}, "not open"),
         ("os.close(0)", {}, "not open"),
         ("", {"identity": [1, 1]}, "moved or replaced"),
@@ -301,7 +303,7 @@ def test_a_workspace_at_or_above_the_place_of_the_tree_is_served(place: str) -> 
 SPAWN = (
     "import os, sys, subprocess, time\n"
     "child = subprocess.Popen([sys.executable, '-I', '-B', '-c', sys.argv[1], sys.argv[2]],"
-    " stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)\n"
+    " stdout=subprocess.PIPE, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)\n"
     "print(child.pid, child.stdout.readline().decode().strip(), flush=True)\n"
     "time.sleep(60)\n"
 )
