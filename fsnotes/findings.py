@@ -30,6 +30,13 @@ class Host:
     report: Report | None
     why: str | None = None
 
+    def falls_short(self, required: str) -> str | None:
+        """Say that the host gives less than the level *required*; None where it gives that."""
+        level = _level(self.report)
+        if level.rank >= Level(required).rank:
+            return None
+        return f"jail level {required} is required and {level.value} is what this host gives"
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         seen = self.kernel

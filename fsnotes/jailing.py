@@ -121,6 +121,12 @@ class Jailing:
         except LevelNotMet as failure:
             raise self._refused(workspace, failure) from failure
         except WorkerFailed as failure:
+            if os.uname().sysname == "Linux":
+                # Some jail, or none, is what a host gives; no worker is something else, and anybody's doing.
+                raise JailRequired(
+                    f"workspace {workspace.name!r}: no worker can be started for it, so what it is worth is unknown;"
+                    f" {failure.why}"
+                ) from failure
             self.notices.append(f"workspace {workspace.name!r}: jail level none ({failure.why})")
             return None
         if begun.require.rank < self._wanted.rank:

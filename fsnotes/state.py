@@ -60,9 +60,18 @@ class StateFolder:
         return hashlib.sha256(canonical_path.encode("utf-8")).hexdigest()[:32]
 
     def workspace(self, canonical_path: str) -> str:
-        """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`."""
+        """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`.
+
+        Raises ConfigurationError for one that is a link to where a worker must not get, or lies there.
+        """
         folder = os.path.join(self.path, "ws", self.identify(canonical_path))
         _make(folder, mode=0o700, closed=False)
+        real = os.path.realpath(folder)
+        for closed in (os.path.realpath(os.path.join(self.path, "private")), canonical_path):
+            if os.path.commonpath((real, closed)) in (real, closed):
+                raise ConfigurationError(
+                    f"state folder {display(folder)}: it leads to what no worker may have"
+                )
         return folder
 
 

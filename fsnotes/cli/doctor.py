@@ -40,12 +40,14 @@ def doctor(options: argparse.Namespace, console: Console) -> int:
         console.show_json(diagnosis.to_json())
     else:
         _show(diagnosis, console)
-    return _judge(diagnosis, console)
+    return _judge(diagnosis, settings, console)
 
 
-def _judge(diagnosis: Diagnosis, console: Console) -> int:
+def _judge(diagnosis: Diagnosis, settings: Settings, console: Console) -> int:
     """Say what is not in force, and return the exit code."""
     code = 0
+    if settings.jail_mode == "require" and not diagnosis.workspaces:
+        code = _judge_host(diagnosis.host, settings.jail_level, console)
     for each in diagnosis.workspaces:
         for fault in each.faults:
             failure = describe(JailRequired(f"workspace {each.workspace.name!r}: {fault}"))
@@ -57,6 +59,16 @@ def _judge(diagnosis: Diagnosis, console: Console) -> int:
             code = failure.exit_code
             console.complain(failure.line)
     return code
+
+
+def _judge_host(host: Host, required: str, console: Console) -> int:
+    """Hold the host to the level that is required where no workspace is."""
+    fault = host.falls_short(required)
+    if fault is None:
+        return 0
+    failure = describe(JailRequired(fault))
+    console.complain(failure.line)
+    return failure.exit_code
 
 
 @contextmanager

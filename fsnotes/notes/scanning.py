@@ -50,7 +50,7 @@ CALL_SECONDS: Final = 0.1
 """A call examines no further entry once it has taken this long since the first one."""
 
 LEAST_ENTRIES: Final = 500
-"""A call examines this many entries whatever time it takes: each call lists its folder anew."""
+"""A call examines this many entries, for CALL_SECONDS more if need be: each call lists its folder anew."""
 
 _BEHIND: Final = "\U0010ffff"  # sorts behind all names
 
@@ -103,13 +103,14 @@ def scan(
         if examined == 1:
             # From here on: what it took to list the folder is no reason to look at less of it.
             end = clock() + CALL_SECONDS
-        if (
-            examined >= budget
-            or length >= SCAN_CHARACTERS
-            or (examined >= LEAST_ENTRIES and not clock() < end)
-        ):
+        if examined >= budget or length >= SCAN_CHARACTERS or _is_over(examined, clock() - end):
             return Scanned(tuple(notes), tuple(folders), tuple(skipped), position_text(position))
     return Scanned(tuple(notes), tuple(folders), tuple(skipped), None)
+
+
+def _is_over(examined: int, late: float) -> bool:
+    """Say whether a call has done enough, being *late* by so many seconds: folders without notes take time as well."""
+    return late >= (0 if examined >= LEAST_ENTRIES else CALL_SECONDS)
 
 
 def position_text(position: Position) -> str:

@@ -40,6 +40,9 @@ from sandbox.jail.watching import Sample, look
 WATCH_SECONDS: Final = 1.0
 """How often a worker is looked at from outside."""
 
+LEVEL_SECONDS: Final = 10.0
+"""How long after a level was lost it is tried again. Nothing is served meanwhile, so trying costs no safety."""
+
 MAX_EVENTS: Final = 64
 
 _BLIND_SECONDS: Final = 0.02  # where the kernel does not tell that a process is over
@@ -94,6 +97,7 @@ class Keeper:
         self._mutex = threading.Lock()
         self._worker: Employed | None = None
         self._failure: WorkerFailed | None = None
+        self._level_is_lost = False
         self._began = threading.Event()
         self._stopping = threading.Event()
         self._cleared = threading.Event()
@@ -173,6 +177,7 @@ class Keeper:
                 self.report = begin(worker, self._spec, require=self._require)
             except WorkerFailed as failure:
                 return failure
+            self._level_is_lost = False
             self._note(Happening.STARTED, self.report.level.value, pid=process.pid)
             self._turns.allow()
             self._turns.offer(worker)
@@ -271,10 +276,25 @@ class Keeper:
             breach = isinstance(outcome, WorkerBreach)
         pause = self._history.failed(breach=breach)
         if isinstance(outcome, LevelNotMet):
-            return self._wait_for_clear(Happening.LEVEL_LOST, outcome.again)
+            return self._wait_for_level(outcome)
         if self._history.is_quarantined:
             return self._wait_for_clear(Happening.QUARANTINED, _quarantined)
         return pause
+
+    def _wait_for_level(self, lost: LevelNotMet) -> float:
+        """Refuse everything until a worker has the level again, which is tried now and then."""
+        self._cleared.clear()
+        if self._stopping.is_set():
+            return 0
+        self._turns.refuse(lost.again)
+        if not self._level_is_lost:
+            self._level_is_lost = True
+            self._note(Happening.LEVEL_LOST, lost.why)
+        if self._cleared.wait(LEVEL_SECONDS) and not self._stopping.is_set():
+            self._history.clear()
+            self._note(Happening.CLEARED, lost.why)
+            self._turns.allow()
+        return 0
 
     def _wait_for_clear(self, happening: Happening, refusal: Callable[[], WorkerFailed]) -> float:
         self._cleared.clear()

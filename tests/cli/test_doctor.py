@@ -314,6 +314,15 @@ def test_a_level_that_is_required_and_not_reached_is_8(
     assert re.match(rf"jail level {asked} is required and \w+ is what it has; missing is {missing} \(", fault)
 
 
+def test_the_host_alone_is_held_to_a_level_that_is_required(shell: Shell) -> None:
+    require_jail()
+    assert shell.run("doctor", "--jail", "require").code == 0
+    words = ("doctor", "--jail", "require", "--jail-level", "full")
+    done = shell.run(*words, command=fsnotes_on("container"))
+    assert done.code == 8
+    assert "jail level full is required and contained is what this host gives" in done.err
+
+
 def test_a_level_that_the_configuration_requires_counts_as_well(shell: Shell) -> None:
     require_jail()
     shell.configure("[jail]\nmode = 'require'\nlevel = 'full'\n")

@@ -373,13 +373,35 @@ def test_a_folder_that_is_not_there_or_is_none_is_refused(vault: Vault) -> None:
     assert invalid.value.argument == "folder"
 
 
+def test_a_call_ends_soon_where_single_entries_take_long_and_the_next_one_goes_on(vault: Vault) -> None:
+    """A folder of nothing but other files is one entry, and may take as long as many notes."""
+    vault.build(*(f"{number}/{name}.txt: x" for number in range(4) for name in "abc"), "4/n.md: x")
+    ticks = iter(range(10_000))
+    root = vault.workspace.root
+    calls, after, found = 0, None, []
+    while True:
+        scanned = scanning.scan(
+            root,
+            Scope((ROOT,)),
+            ScanNotes(recursive=True, after=after),
+            clock=lambda: next(ticks) * scanning.CALL_SECONDS * 2,
+        )
+        calls += 1
+        found += [note.path for note in scanned.notes]
+        after = scanned.resume
+        if after is None:
+            break
+    assert calls > 2
+    assert found == ["4/n.md"]
+
+
 def test_a_call_ends_once_it_has_taken_long(vault: Vault) -> None:
     """It ends when the time is up, but not before it got on: each call lists its folder anew."""
     vault.build(*(f"{number:04}.md: x" for number in range(scanning.LEAST_ENTRIES + 10)))
     ticks = iter(range(10_000))
     root = vault.workspace.root
     scanned = scanning.scan(
-        root, Scope((ROOT,)), ScanNotes(), clock=lambda: next(ticks) * scanning.CALL_SECONDS * 2
+        root, Scope((ROOT,)), ScanNotes(), clock=lambda: next(ticks) * scanning.CALL_SECONDS / 333
     )
     assert (len(scanned.notes), scanned.resume) == (
         scanning.LEAST_ENTRIES,

@@ -9,6 +9,7 @@ import pytest
 from fsnotes.access import Principal, Right, Rule
 from fsnotes.config import Choices, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
+from fsnotes.state import StateFolder
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
 
@@ -227,3 +228,20 @@ def test_a_home_relative_path_in_the_environment_is_expanded_though_no_shell_has
     environ = {"FSNOTES_CONFIG": "~/c.toml", "FSNOTES_STATE_DIR": "~/state"}
     settings = load(Choices(), principal=ME, environ=environ, home=str(tmp_path))
     assert (settings.log_level, settings.state_dir) == ("info", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("target", ["private", "vault", "vault/folder"])
+def test_what_a_worker_gets_of_the_state_is_never_a_link_to_what_it_must_not_have(
+    tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "vault/folder").mkdir(parents=True)
+    state = StateFolder.open(str(tmp_path / "state"))
+    vault = str(tmp_path / "vault")
+    place = tmp_path / "state/ws" / state.identify(vault)
+    place.symlink_to(tmp_path / ("state/private" if target == "private" else target))
+    with pytest.raises(ConfigurationError):
+        state.workspace(vault)
+    place.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    place.symlink_to(tmp_path / "elsewhere")
+    assert state.workspace(vault) == str(place)

@@ -840,16 +840,27 @@ def test_without_a_jail_there_is_no_worker(two: Settings) -> None:
 def test_at_best_effort_each_workspace_is_served_as_well_as_it_can_be_and_what_is_missing_is_said(
     two: Settings,
 ) -> None:
-    maker = by_name({"One": Level.NONE, "Two": found.WorkerCrashed("the worker could not be started")})
+    maker = by_name({"One": Level.NONE, "Two": Level.PARTIAL})
     product = wiring.build(two, environ={}, worker=maker)
     assert product.notices == (
         "workspace 'One': jail level none; missing is namespaces (not here)",
-        "workspace 'Two': jail level none (the worker could not be started)",
+        "workspace 'Two': jail level partial; missing is namespaces (not here)",
     )
-    assert shown(product) == {"One": "none", "Two": "none"}
+    assert shown(product) == {"One": "none", "Two": "partial"}
+    product.close()
+    product = wiring.build(two, environ={}, worker=by_name({"One": Level.NONE, "Two": Level.NONE}))
     for workspace in product.workspaces:
         assert product.service.read(ALICE, workspace.uri, "a").text == "# A\n"
     product.close()
+
+
+def test_a_worker_that_cannot_be_started_is_no_level_and_nothing_is_served_without_it(two: Settings) -> None:
+    """Whoever owns the folder can see to it that no worker gets into it; that must not open it to this process."""
+    maker = by_name({"One": Level.NONE, "Two": found.WorkerCrashed("the worker could not be started")})
+    with pytest.raises(JailRequired) as caught:
+        wiring.build(two, environ={}, worker=maker)
+    assert "'Two'" in str(caught.value)
+    assert "the worker could not be started" in str(caught.value)
 
 
 def test_a_workspace_without_a_jail_stands_beside_one_with_it(two: Settings) -> None:

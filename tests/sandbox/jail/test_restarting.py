@@ -213,6 +213,29 @@ def test_level_that_is_lost_at_a_restart_serves_nothing_until_it_is_cleared(
     assert count(jail) == 1
 
 
+def test_level_that_was_lost_for_a_moment_comes_back_by_itself(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses
+) -> None:
+    monkeypatch.setattr("sandbox.jail.hiring._contradict", lambda report, *_: report)
+    monkeypatch.setattr("sandbox.jail.keeper.LEVEL_SECONDS", 0.05)
+    switch = yard.folder / "weak"
+    jail = yard.make(
+        yard.spec(lie="weakening"), entry="tests.sandbox.jail.lying", require=Level.CONTAINED, sleep=pauses
+    )
+    jail.start()
+    switch.write_text("now")
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    # Tried again and again, and refused each time, which is told once.
+    until(lambda: happened(jail).count(Happening.NOT_STARTED) >= 3)
+    assert happened(jail).count(Happening.LEVEL_LOST) == 1
+    with pytest.raises(LevelNotMet):
+        count(jail)
+    switch.unlink()
+    until(lambda: happened(jail)[-1] is Happening.STARTED)
+    assert count(jail) == 1
+
+
 # -- recycling ---------------------------------------------------------------------------------
 
 
