@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from fsnotes.notes import frontmatter
+from fsnotes.notes.markdown.tags import tag_of
 from fsnotes.notes.plain_blocks import NotPlain, Property, Scalar, read_plain
-from fsnotes.notes.tag_names import tag_of
 from fsnotes.notes.yaml_layout import Layout, Span, end_of_block_scalar, layout_of
 from sandbox.records import record
 

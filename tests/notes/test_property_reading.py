@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from fsnotes.errors import FsnotesError, InvalidYaml, NotText
+from fsnotes.notes.markdown.tags import tag_of
 from fsnotes.notes.property_reading import Term, read_properties
-from fsnotes.notes.tag_names import tag_of
 from tests.notes.blocks import Note, notes
 
 

@@ -1,4 +1,4 @@
-"""What a tag is, by the rules of Obsidian.
+"""What a tag is, by the rules of Obsidian, in a note's text and in its properties.
 
 A tag is a `#` at the start of a text, behind white space or directly behind another tag, and what follows it up to
 white space, to a character of general punctuation (U+2000 to U+206F, U+2E00 to U+2E7F) or to any of ASCII but `-`,
@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-_TAG: Final = re.compile(r"#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]++)")
+_NAME: Final = r"[^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]++"
+_TAG: Final = re.compile(f"#({_NAME})")
+_WHOLE: Final = re.compile(f"#?({_NAME})")
 _DIGITS: Final = frozenset("0123456789")
 
 
@@ -29,7 +31,16 @@ def tag_at(text: str, start: int, end: int) -> Tag | None:
     found = _TAG.match(text, start, end)
     if found is None:
         return None
-    name = found.group(1).rstrip("/")
-    if _DIGITS.issuperset(name):
-        return None
-    return Tag(name, start, start + 1 + len(name))
+    name = _name(found.group(1))
+    return None if name is None else Tag(name, start, start + 1 + len(name))
+
+
+def tag_of(text: str) -> str | None:
+    """Return the tag that *text* is as a whole, with or without its `#`, if it is one."""
+    found = _WHOLE.fullmatch(text)
+    return None if found is None else _name(found.group(1))
+
+
+def _name(text: str) -> str | None:
+    name = text.rstrip("/")
+    return None if _DIGITS.issuperset(name) else name
