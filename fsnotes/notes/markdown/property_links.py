@@ -239,7 +239,12 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 def _unquoted(raw: str, quote: str) -> str:
     if quote == "'":
         return raw.replace("''", "'")
-    return _ESCAPE.sub(_character, raw) if quote and "\\" in raw else raw
+    return unescaped(raw) if quote else raw
+
+
+def unescaped(raw: str) -> str:
+    """Return what is written as *raw* between double quotation marks of YAML."""
+    return _ESCAPE.sub(_character, raw) if "\\" in raw else raw
 
 
 def _character(escape: re.Match[str]) -> str:

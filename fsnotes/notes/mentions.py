@@ -1,0 +1,107 @@
+"""Whether a note could link to files that are moved, by a look at its bytes that costs a fraction of a scan.
+
+The answer is never a wrong no. A wrong yes costs a scan: names in aliases, in code and in longer names count too.
+
+A link names a file by the last component of its path, whatever else it says; so what is looked for is the names
+before and after the move, behind what opens a link (`[[`, `](` or `]:`) on its line, or on the next one where a
+Markdown destination may stand. A folder's links name the folder. Everything is compared as links are, once as
+written and once for every way in which it may be escaped: percent signs, entities, backslashes, YAML's quotes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from fsnotes.notes.catalogue import folded
+from fsnotes.notes.markdown.decoding import decoded
+from fsnotes.notes.markdown.property_links import unescaped
+from fsnotes.notes.model import is_note, stem
+from sandbox.names import MAX_NAME_BYTES
+
+_LINE: Final = re.compile(rb"[^\r\n]*+")
+_ESCAPES: Final = (b"%", b"&", b"\\", b"''")
+_NEXT_LINE: Final = re.compile(rb"(?:\r\n?|\n)[^\r\n]*+")
+# Normalizing a long run of accents takes time that grows as its square, and no name is as long.
+_LONG_RUN: Final = re.compile(rf"[^\x00-\x7f]{{{MAX_NAME_BYTES + 1}}}")
+MAX_NAMES: Final = 64
+"""More names than this are not looked for: every note with a link may have one."""
+
+
+class Mentions:
+    """What stands in every link that a move of files concerns."""
+
+    __slots__ = ("_bytes", "_names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Look for *names*, or components of paths, which are texts as they are meant."""
+        found = sorted({folded(name) for name in names}, key=len)
+        # What has another name in it is found with it.
+        shortest: list[str] = []
+        for name in found[: 4 * MAX_NAMES]:
+            if not any(each in name for each in shortest):
+                shortest.append(name)
+        # An accent at the beginning of a name would melt into what stands before it.
+        lost = len(found) > 4 * MAX_NAMES or len(shortest) > MAX_NAMES
+        lost = lost or any(unicodedata.combining(name[:1] or "\u0301") for name in shortest)
+        self._names = None if lost else tuple(shortest)
+        self._bytes = tuple(name.encode() for name in shortest)
+
+    @classmethod
+    def of_files(cls, moves: Mapping[str, str]) -> Mentions:
+        """Return what to look for when single files are moved, in notes that are not moved themselves."""
+        names = {path.rpartition("/")[2] for pair in moves.items() for path in pair}
+        return cls(stem(name) if is_note(name) else name for name in names)
+
+    @classmethod
+    def of_folder(cls, old: str, new: str) -> Mentions:
+        """Return what to look for when all in the folder *old* becomes all of *new*, where nothing was before."""
+        return cls(path.rpartition("/")[2] for path in (old, new))
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Say whether a note with these bytes may have a link that the move concerns."""
+        names = self._names
+        if names is not None and data.isascii() and not any(mark in data for mark in _ESCAPES):
+            lowered = data.lower()
+            if not any(name in lowered for name in self._bytes):
+                return False
+        found = [*_behind(data, b"[", b"["), *_behind(data, b"]", b"(:")]
+        if not found or names is None:
+            return bool(found)
+        for text in _readings(b"\n".join(found).decode("utf-8", "replace")):
+            if not text.isascii() and _LONG_RUN.search(text):
+                return True
+            compared = folded(text)
+            if any(name in compared for name in names):
+                return True
+        return False
+
+
+def _behind(data: bytes, first: bytes, seconds: bytes) -> Iterable[bytes]:
+    """Yield the rest of each line behind *first* and one of *seconds*, with the next line where it may go on there."""
+    at = data.find(first)
+    while at >= 0:
+        start = at = at + 1
+        if start < len(data) and data[start] in seconds:
+            line = _LINE.match(data, start)
+            while line is not None:
+                at = line.end()
+                # A destination may stand on the line behind its parenthesis or colon.
+                line = (
+                    _NEXT_LINE.match(data, at) if line.group().rstrip(b" \t").endswith((b"(", b":")) else None
+                )
+            yield data[start:at]
+        at = data.find(first, at)
+
+
+def _readings(text: str) -> Iterable[str]:
+    """Yield *text* in every way in which something in it may be meant."""
+    yield text
+    if "%" in text or "&" in text or "\\" in text:
+        yield decoded(text)
+    if "\\" in text:
+        yield unescaped(text)
+    if "''" in text:
+        yield text.replace("''", "'")

@@ -1,0 +1,119 @@
+"""Resolving and rewriting links takes time in proportion to the notes and to their number, whatever they are called."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+
+from fsnotes.notes.catalogue import Catalogue, Style
+from fsnotes.notes.mentions import Mentions
+from fsnotes.notes.relinking import Relinking
+from fsnotes.notes.tags import tags_of
+
+SIZE = 500
+
+
+def resolved(ids: list[str], targets: list[str], style: Style = Style.WIKI) -> Callable[[], object]:
+    def work() -> None:
+        catalogue = Catalogue(ids)
+        for target in targets:
+            catalogue.find(target, "a/b/s.md", style)
+
+    return work
+
+
+def moved(ids: list[str], moves: dict[str, str], text: str) -> Callable[[], object]:
+    def work() -> None:
+        before = Catalogue(ids)
+        relinking = Relinking(moves, before, before.moved(moves))
+        relinking.relinked(text.encode(), "s.md")
+
+    return work
+
+
+CASES: dict[str, Callable[[int], Callable[[], object]]] = {
+    "many names": lambda n: resolved([f"f{i}/n{i}.md" for i in range(n)], [f"n{i}" for i in range(n)]),
+    "one name": lambda n: resolved([f"f{i}/n.md" for i in range(n)], ["n", "N", "n.md"] * n),
+    "one name, ends of paths": lambda n: resolved(
+        [f"{i}/f/n.md" for i in range(n)], ["f/n", "F/n", "1/f/n", "g/n", f"{n - 1}/f/n.md"] * n
+    ),
+    "one name in two spellings": lambda n: resolved(
+        [f"{i}/{name}.md" for i in range(n) for name in ("n\u00e4", "na\u0308", "N\u00c4")],
+        ["n\u00e4", "na\u0308", "NA\u0308"] * n,
+    ),
+    "one path in many cases": lambda n: resolved(
+        [
+            "".join(c.upper() if i >> k & 1 else c for k, c in enumerate("abcdefghijkl")) + ".md"
+            for i in range(n)
+        ],
+        ["abcdefghijkl", "ABCDEFGHIJKL", "/abcdefghIJKL"] * n,
+    ),
+    "dot segments": lambda n: resolved(
+        ["a.md"], ["../" * n + "a", "./" * n + "a", "a/../" * n + "a"], Style.MARKDOWN
+    ),
+    "slashes": lambda n: resolved(["a.md"], ["/" * (100 * n), "a/" * (100 * n), "a/" * (100 * n) + "a.md"]),
+    "links to the moved note": lambda n: moved(
+        ["a.md", "s.md"], {"a.md": "b.md"}, "[[a]] \u00e4 [x](a.md) " * n
+    ),
+    "links in a list in a quote": lambda n: moved(
+        ["a.md"], {"a.md": "b.md"}, "> - [[a]] \u00e4\n>   [x](a.md)\n" * n
+    ),
+    "ambiguous links": lambda n: moved(
+        [f"{i}/a.md" for i in range(n)], {"0/a.md": "0/b.md"}, "[[a]] [x](a.md)\n" * n
+    ),
+    "ambiguous links in a moved note": lambda n: moved(
+        [*(f"{i}/a.md" for i in range(n)), "s.md"], {"s.md": "t/s.md"}, "[[a]] [x](a.md)\n" * n
+    ),
+    "a moved folder": lambda n: moved(
+        [f"f/{i}/a.md" for i in range(n)],
+        {f"f/{i}/a.md": f"g/{i}/a.md" for i in range(n)},
+        "".join(f"[[f/{i}/a]] " for i in range(n)),
+    ),
+    "a definition with many references": lambda n: moved(
+        ["a.md"], {"a.md": "b.md"}, "[x] " * n + "\n\n[x]: a.md\n"
+    ),
+    "broken links in a moved note": lambda n: moved(["s.md"], {"s.md": "t/s.md"}, "[x](none.md)\n" * n),
+    "links out": lambda n: moved(["s.md"], {"s.md": "t/s.md"}, "[x](https://none.md) " * n),
+    "openings that are none": lambda n: lambda: Mentions(["x"]).may_be_in(b"[[ ](" * (20 * n)),
+    "openings on lines": lambda n: lambda: Mentions(["x"]).may_be_in(b"]:\n" * (20 * n)),
+    "escapes": lambda n: lambda: Mentions(["x"]).may_be_in(b"[[\\\\''&amp;%41&#" * (20 * n)),
+    "accents": lambda n: lambda: Mentions(["x"]).may_be_in(("[[" + "\u0301\u0316" * (20 * n)).encode()),
+    "accents in escapes": lambda n: lambda: Mentions(["x"]).may_be_in(b"[[&#769;%CC%96\\u0301" * (20 * n)),
+    "accents in links": lambda n: moved(
+        ["s.md"], {"s.md": "t/s.md"}, "[[a" + "\u0301\u0316" * (20 * n) + "]]"
+    ),
+    "accents in tags": lambda n: lambda: tags_of(("#a" + "\u0301\u0316" * (20 * n)).encode(), path="a.md"),
+    "deep tags": lambda n: lambda: tags_of(b"#" + b"a/" * (20 * n), path="a.md"),
+    "tags": lambda n: lambda: tags_of(b"#a/b/c #d\n" * n, path="a.md"),
+    "different tags": lambda n: (
+        lambda: tags_of("".join(f"#a{i}/b\n" for i in range(n)).encode(), path="a.md")
+    ),
+}
+
+
+def best(call: Callable[[], object], tries: int) -> float:
+    found = []
+    for _ in range(tries):
+        start = time.process_time()
+        call()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_four_times_as_much_takes_about_four_times_the_time(case: str) -> None:
+    """A square would be sixteen times. What takes next to no time is not told apart from the clock's steps."""
+    gc.collect()
+    gc.disable()
+    try:
+        for patience in (2, 5, 9):
+            small = best(CASES[case](SIZE), patience)
+            large = best(CASES[case](4 * SIZE), patience)
+            if large < 9 * small or large < 0.005:
+                return
+    finally:
+        gc.enable()
+    pytest.fail(f"{small:.4f} s, and {large:.4f} s for four times as much")
