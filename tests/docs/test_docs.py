@@ -76,9 +76,9 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_every_file_that_a_document_names_exists(path: Path) -> None:
     text = _read(path)
-    links = [target for target in _LINK.findall(text) if "://" not in target]
-    missing = [target for target in links if not (path.parent / target).exists()]
     prose = _FENCE.sub("", text)
+    links = [target for target in _LINK.findall(_CODE.sub("", prose)) if "://" not in target]
+    missing = [target for target in links if not (path.parent / target).exists()]
     named = [code for code in _CODE.findall(prose) if _FILE.fullmatch(code)]
     missing += [name for name in named if not (ROOT / name).exists()]
     assert missing == []
