@@ -13,6 +13,8 @@ from fsnotes.notes.texts import Offsets, decoded
 from sandbox.records import record
 
 MAX_CANDIDATES: Final = 10
+MAX_COMPARED: Final = 2_048
+"""Characters of a heading that are compared; a caller's own text is shorter."""
 MAX_SHOWN: Final = 120
 """Most characters of a heading in an error."""
 
@@ -55,13 +57,18 @@ def stretch(data: bytes, heading: str, *, path: str) -> Stretch:
     return Stretch(byte(found.start), byte(found.body), byte(found.end))
 
 
+def _folded(text: str) -> str:
+    """Return the folded form of a heading's beginning: putting long runs of accents in order takes quadratic time."""
+    return fold(text[:MAX_COMPARED])
+
+
 def _path(section: Section) -> tuple[str, ...]:
     """Return the folded texts of the headings above a section, and its own."""
-    return (*(fold(heading.text) for heading in section.above), fold(section.heading.text))
+    return (*(_folded(heading.text) for heading in section.above), _folded(section.heading.text))
 
 
 def _answers(section: Section, wanted: str) -> bool:
-    own = fold(section.heading.text)
+    own = _folded(section.heading.text)
     if not wanted.endswith(own):
         return False
     names = _path(section)
@@ -71,7 +78,7 @@ def _answers(section: Section, wanted: str) -> bool:
 def _nearest(sections: Sequence[Section], wanted: str) -> tuple[str, ...]:
     """Return a few headings to choose from: those that share text with *wanted* first, then from the top."""
     texts = [section.heading.text for section in sections if section.heading.text]
-    alike = [text for text in texts if wanted in fold(text) or fold(text) in wanted]
+    alike = [text for text in texts if wanted in _folded(text) or _folded(text) in wanted]
     return tuple(dict.fromkeys(_shown(text) for text in (*alike, *texts)))[:MAX_CANDIDATES]
 
 

@@ -102,3 +102,12 @@ def test_ten_thousand_twins_are_told_apart() -> None:
     with pytest.raises(AmbiguousNote) as caught:
         section("# Top\n" + "## Twin\n" * 10_000, "twin")
     assert caught.value.paths == tuple(f"top/twin (line {line})" for line in range(2, 2 + MAX_CANDIDATES))
+
+
+def test_a_heading_of_nothing_but_accents_takes_no_longer_than_its_length() -> None:
+    """Twice: to be found behind it, and to be offered where nothing is found. Unbounded, it takes minutes."""
+    hostile = "# a" + "\u0301\u0316" * 100_000 + "\n\n"
+    found = section(hostile * 2 + "# There\ntext\n", "there")
+    assert found.heading.text == "There"
+    with pytest.raises(NoteNotFound):
+        section(hostile, "missing")
