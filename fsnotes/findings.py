@@ -123,6 +123,8 @@ class Examined:
                 f"jail level {self.required.value} is required and {self.level.value} is what it has; missing is"
                 f" {self._missing}"
             )
+        elif self.mode != "off" and self.jailed.report is None:
+            found.append(f"no worker can be started for it, so it is not served: {self.jailed.why}")
         if self.jailed.report is not None:
             found += [
                 f"{layer.name} claims to be in force and is not: {layer.why}"

@@ -66,8 +66,10 @@ class StateFolder:
         """
         folder = os.path.join(self.path, "ws", self.identify(canonical_path))
         _make(folder, mode=0o700, closed=False)
-        real = os.path.realpath(folder)
-        for closed in (os.path.realpath(os.path.join(self.path, "private")), canonical_path):
+        real, parts = os.path.realpath(folder), os.path.realpath(os.path.join(self.path, "ws"))
+        # A link may lead to another disk, but to no other part of the state.
+        own = () if os.path.dirname(real) == parts else (os.path.realpath(self.path), parts)
+        for closed in (*own, os.path.realpath(os.path.join(self.path, "private")), canonical_path):
             if os.path.commonpath((real, closed)) in (real, closed):
                 raise ConfigurationError(
                     f"state folder {display(folder)}: it leads to what no worker may have"

@@ -137,7 +137,7 @@ def begin_at_best(spec: JailSpec, *, make: WorkerMaker) -> Begun:
             return replace(begin(spec, require=require, make=make), missing=missing)
         except LevelNotMet as weaker:
             reached = Level(weaker.reached)
-            if reached.rank >= require.rank:
+            if weaker.failed or reached.rank >= require.rank:
                 raise
             require, missing = reached, weaker.missing
         except WorkerFailed:

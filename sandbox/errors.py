@@ -191,18 +191,24 @@ class WorkerLimit(WorkerFailed):
 class LevelNotMet(WorkerFailed):
     """The jail is weaker here than required; this worker has served nothing.
 
-    *missing* names each layer that is not enforced though the required level needs it, with the reason.
+    *missing* names each layer that is not enforced though the required level needs it, with the reason. *failed* says
+    that a layer claimed to be in force and was not: then *reached* says nothing about the host.
     """
 
-    def __init__(self, *, required: str, reached: str, missing: tuple[tuple[str, str], ...]) -> None:
+    def __init__(
+        self, *, required: str, reached: str, missing: tuple[tuple[str, str], ...], failed: bool = False
+    ) -> None:
         super().__init__(f"jail level {reached}, {required} is required")
         self.required = required
         self.reached = reached
         self.missing = missing
+        self.failed = failed
 
     def again(self) -> LevelNotMet:
         """Return the same error for somebody else to raise."""
-        return LevelNotMet(required=self.required, reached=self.reached, missing=self.missing)
+        return LevelNotMet(
+            required=self.required, reached=self.reached, missing=self.missing, failed=self.failed
+        )
 
 
 class Quarantined(WorkerFailed):

@@ -61,7 +61,10 @@ def begin(worker: Employed, spec: JailSpec, *, require: Level) -> Report:
     report = hear(worker, spec)
     if report.failed or report.level.rank < require.rank:
         raise LevelNotMet(
-            required=require.value, reached=report.level.value, missing=missing(report, require)
+            required=require.value,
+            reached=report.level.value,
+            missing=missing(report, require),
+            failed=report.failed,
         )
     return report
 

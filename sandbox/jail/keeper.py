@@ -292,6 +292,7 @@ class Keeper:
             self._note(Happening.LEVEL_LOST, lost.why)
         if self._cleared.wait(LEVEL_SECONDS) and not self._stopping.is_set():
             self._history.clear()
+            self._level_is_lost = False
             self._note(Happening.CLEARED, lost.why)
             self._turns.allow()
         return 0

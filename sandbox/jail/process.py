@@ -1,8 +1,9 @@
 """One worker as the operating system sees it: started with nothing of ours, waited for, killed, reaped.
 
-It gets a fresh interpreter without site-packages, the folders it imports from, one end of a socket pair and a
-pipe for its stderr; no other descriptor, no environment variable but LANG, a session of its own. The thread that
-starts it must live as long as it does: the kernel kills the worker when that thread ends.
+It gets a fresh interpreter without site-packages, the folders it imports from, one end of a socket pair, an empty
+pipe for its stdin and one pipe for its stdout and stderr; no other descriptor, no environment variable but LANG, a
+session of its own. The thread that starts it must live as long as it does: the kernel kills the worker when that
+thread ends.
 
 Why a worker ended is not decided here.
 """

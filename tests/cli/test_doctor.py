@@ -429,6 +429,21 @@ def test_a_workspace_that_cannot_be_served_is_2_and_the_others_are_examined(shel
 # -- accounts ------------------------------------------------------------------------------------------
 
 
+def test_a_folder_that_lets_no_worker_in_is_8_as_it_is_for_a_server(common: Shell) -> None:
+    require_jail()
+    if os.geteuid() != 0:
+        pytest.skip("only root opens what its owner has closed")
+    os.chown(common.vault, USER, USER)
+    common.vault.chmod(0)
+    done = common.run("doctor", "Notes")
+    assert done.code == 8
+    assert "no worker can be started for it" in done.err
+    listed = common.run("list", "-w", "Notes")
+    assert (listed.code, listed.out) == (8, "")
+    assert "no worker can be started for it" in listed.err
+    assert common.run("list", "-w", "Notes", "--jail", "off").code == 0
+
+
 def test_root_examines_the_workspace_of_somebody_else_as_that_account(common: Shell) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root")

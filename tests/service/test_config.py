@@ -230,7 +230,7 @@ def test_a_home_relative_path_in_the_environment_is_expanded_though_no_shell_has
     assert (settings.log_level, settings.state_dir) == ("info", str(tmp_path / "state"))
 
 
-@pytest.mark.parametrize("target", ["private", "vault", "vault/folder"])
+@pytest.mark.parametrize("target", ["private", "vault", "vault/folder", "state", "state/ws"])
 def test_what_a_worker_gets_of_the_state_is_never_a_link_to_what_it_must_not_have(
     tmp_path: Path, target: str
 ) -> None:
@@ -238,7 +238,7 @@ def test_what_a_worker_gets_of_the_state_is_never_a_link_to_what_it_must_not_hav
     state = StateFolder.open(str(tmp_path / "state"))
     vault = str(tmp_path / "vault")
     place = tmp_path / "state/ws" / state.identify(vault)
-    place.symlink_to(tmp_path / ("state/private" if target == "private" else target))
+    place.symlink_to(tmp_path / {"private": "state/private"}.get(target, target))
     with pytest.raises(ConfigurationError):
         state.workspace(vault)
     place.unlink()

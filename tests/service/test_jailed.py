@@ -792,6 +792,15 @@ def test_a_layer_that_claims_to_be_in_force_and_is_not_is_fatal_however_little_i
         begin_at_best(SPEC, make=reaching({Level.FULL: failed, Level.CONTAINED: failed})[0])
 
 
+def test_a_layer_that_failed_once_is_fatal_though_a_second_try_would_do() -> None:
+    """Else one failure would make `none` the level that is required from then on, and the server open the notes."""
+    failed = found.LevelNotMet(required="full", reached="none", missing=(), failed=True)
+    maker, made = reaching({Level.FULL: failed, Level.CONTAINED: Level.CONTAINED})
+    with pytest.raises(found.LevelNotMet):
+        begin_at_best(SPEC, make=maker)
+    assert len(made) == 1
+
+
 def test_no_worker_at_all_is_an_error_and_not_a_level() -> None:
     failed = found.WorkerCrashed("the worker could not be started")
     with pytest.raises(found.WorkerCrashed):
