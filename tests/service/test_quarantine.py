@@ -348,7 +348,7 @@ def test_three_breaches_close_the_workspace_for_good_and_lifting_brings_the_work
     mark = product._quarantine.mark("Notes")
     assert mark is not None
     assert mark.why == "its workers broke their rules too often, at last: for this test"
-    assert ("fsnotes", "quarantine", None, "quarantined") in jailed.audited()
+    until(lambda: ("fsnotes", "quarantine", None, "quarantined") in jailed.audited())
     assert [line["jail"] for line in jailed.audit() if line["tool"] == "quarantine"] == [jailed.level]
     restarted = jailed.product()
     assert not is_served(restarted, jailed)
