@@ -10,8 +10,9 @@ import re
 from types import ModuleType
 from typing import Any, Final
 
-from fsnotes.errors import InvalidYaml, NotText
+from fsnotes.errors import InvalidYaml
 from fsnotes.notes.plain_blocks import NotPlain, plain_title
+from fsnotes.notes.texts import decoded
 from fsnotes.notes.yaml_blocks import YamlFault, parse
 from sandbox.records import record
 
@@ -98,10 +99,7 @@ def block(data: bytes, *, path: str = "") -> Block | None:
     start, end, body = found
     if end - start > MAX_BYTES:
         raise InvalidYaml(path, line=1)
-    try:
-        return Block(data[start:end].decode("utf-8"), start, end, body)
-    except UnicodeDecodeError:
-        raise NotText(path) from None
+    return Block(decoded(data[start:end], path=path), start, end, body)
 
 
 def read(data: bytes, *, path: str = "") -> dict[Any, Any]:

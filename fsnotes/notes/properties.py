@@ -20,7 +20,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from fsnotes.errors import InvalidArgument, InvalidYaml, NotText
+from fsnotes.errors import InvalidArgument, InvalidYaml
 from fsnotes.notes import frontmatter, property_flow, property_keys, property_lines, property_values
 from fsnotes.notes.frontmatter import BOM, MAX_BYTES
 from fsnotes.notes.property_changes import (
@@ -44,6 +44,7 @@ from fsnotes.notes.property_reasons import (
 )
 from fsnotes.notes.property_values import BadValue, PropertyValue
 from fsnotes.notes.splices import Splice, apply
+from fsnotes.notes.texts import decoded
 from fsnotes.notes.yaml_layout import Layout, layout_of
 from sandbox.records import record
 
@@ -83,10 +84,7 @@ def edit(
     """
     _check_keys(assign, remove)
     values = _values(assign)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise NotText(path) from None
+    decoded(data, path=path)  # the whole note, so that one that is not text is never rewritten
     block = frontmatter.block(data, path=path)
     text = block.text if block is not None else ""
     layout = layout_of(text, path=path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsnotes.errors import InvalidArgument, NotText
+from fsnotes.errors import InvalidArgument
 from fsnotes.notes.commands import NoteText, ReadNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.lines import count_lines, cut, split_lines
@@ -10,6 +10,7 @@ from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.places import open_note
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sections import section
+from fsnotes.notes.texts import decoded
 from sandbox.root import Root
 
 
@@ -22,10 +23,7 @@ def read(root: Root, scope: Scope, command: ReadNote) -> NoteText:
     """
     path, content = open_note(root, scope, command.path)
     data = content.data
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise NotText(str(path)) from None
+    text = decoded(data, path=str(path))
     total = count_lines(data)
     whole = (command.heading, command.start_line, command.end_line, command.start_column) == (None,) * 4
     if whole and len(text) <= command.limit:

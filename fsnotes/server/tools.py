@@ -53,26 +53,12 @@ def _list(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outco
     return service.list(call, given.pop("workspaceUri"), **given)
 
 
-_READ_NAMES: Final = {
+_OPTIONAL: Final = {
     "heading": "heading",
     "startLine": "start_line",
     "endLine": "end_line",
     "startColumn": "start_column",
-}
-
-
-def _read(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
-    part = {_READ_NAMES[name]: value for name, value in given.items() if name in _READ_NAMES}
-    return service.read(call, given["workspaceUri"], given["path"], **part)
-
-
-def _create(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
-    return service.create(call, given["workspaceUri"], given["path"], given["content"])
-
-
-_EDIT_NAMES: Final = {
     "oldText": "old_text",
-    "heading": "heading",
     "expectedMatches": "expected_matches",
     "position": "position",
     "ifMatch": "if_match",
@@ -80,14 +66,25 @@ _EDIT_NAMES: Final = {
 }
 
 
+def _optional(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what may be left out of a call and was given, by the names that the service has for it."""
+    return {_OPTIONAL[name]: value for name, value in given.items() if name in _OPTIONAL}
+
+
+def _read(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.read(call, given["workspaceUri"], given["path"], **_optional(given))
+
+
+def _create(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.create(call, given["workspaceUri"], given["path"], given["content"])
+
+
 def _edit(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
-    more = {_EDIT_NAMES[name]: value for name, value in given.items() if name in _EDIT_NAMES}
-    return service.edit(call, given["workspaceUri"], given["path"], given["newText"], **more)
+    return service.edit(call, given["workspaceUri"], given["path"], given["newText"], **_optional(given))
 
 
 def _append(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
-    more = {_EDIT_NAMES[name]: value for name, value in given.items() if name in _EDIT_NAMES}
-    return service.append(call, given["workspaceUri"], given["path"], given["text"], **more)
+    return service.append(call, given["workspaceUri"], given["path"], given["text"], **_optional(given))
 
 
 def _properties(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
@@ -97,8 +94,7 @@ def _properties(service: Service, call: Call, given: dict[str, Any], _: Echo) ->
         given["path"],
         assign=[(item["key"], item["value"]) for item in given.get("set", ())],
         remove=given.get("unset", ()),
-        if_match=given.get("ifMatch"),
-        dry_run=given.get("dryRun", False),
+        **_optional(given),
     )
 
 

@@ -276,39 +276,35 @@ class Keeper:
             breach = isinstance(outcome, WorkerBreach)
         pause = self._history.failed(breach=breach)
         if isinstance(outcome, LevelNotMet):
-            return self._wait_for_level(outcome)
+            told, self._level_is_lost = self._level_is_lost, True
+            return self._wait_for_clear(Happening.LEVEL_LOST, outcome.again, seconds=LEVEL_SECONDS, told=told)
         if self._history.is_quarantined:
             return self._wait_for_clear(Happening.QUARANTINED, _quarantined)
         return pause
 
-    def _wait_for_level(self, lost: LevelNotMet) -> float:
-        """Refuse everything until a worker has the level again, which is tried now and then."""
-        self._cleared.clear()
-        if self._stopping.is_set():
-            return 0
-        self._turns.refuse(lost.again)
-        if not self._level_is_lost:
-            self._level_is_lost = True
-            self._note(Happening.LEVEL_LOST, lost.why)
-        if self._cleared.wait(LEVEL_SECONDS) and not self._stopping.is_set():
-            self._history.clear()
-            self._level_is_lost = False
-            self._note(Happening.CLEARED, lost.why)
-            self._turns.allow()
-        return 0
+    def _wait_for_clear(
+        self,
+        happening: Happening,
+        refusal: Callable[[], WorkerFailed],
+        *,
+        seconds: float | None = None,
+        told: bool = False,
+    ) -> float:
+        """Refuse everything until it is cleared, or for so many seconds; say so unless it was *told* before.
 
-    def _wait_for_clear(self, happening: Happening, refusal: Callable[[], WorkerFailed]) -> float:
+        A refusal that was not cleared stands until a worker serves again.
+        """
         self._cleared.clear()
         if self._stopping.is_set():
             return 0
         self._turns.refuse(refusal)
-        self._note(happening, refusal().why)
-        self._cleared.wait()
-        if self._stopping.is_set():
-            return 0
-        self._history.clear()
-        self._note(Happening.CLEARED, refusal().why)
-        self._turns.allow()
+        if not told:
+            self._note(happening, refusal().why)
+        if self._cleared.wait(seconds) and not self._stopping.is_set():
+            self._history.clear()
+            self._level_is_lost = False
+            self._note(Happening.CLEARED, refusal().why)
+            self._turns.allow()
         return 0
 
     def _note(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -16,6 +14,7 @@ from fsnotes.notes.diffs import diff
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.splices import Splice, apply, inverse
 from fsnotes.notes.texts import Offsets
+from tests.notes.proportion import hold_to_proportion
 
 SIZE = 262_144
 """Bytes; the longer note has the size that a workspace allows."""
@@ -112,26 +111,6 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
 }  # fmt: skip
 
 
-def best(call: Callable[[], object], tries: int) -> float:
-    found = []
-    for _ in range(tries):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
-    return min(found)
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_four_times_the_note_takes_about_four_times_the_time(case: str) -> None:
-    """A square would be sixteen times. What takes next to no time is not told apart from the clock's steps."""
-    gc.collect()
-    gc.disable()
-    try:
-        for patience in (3, 7, 15):
-            small = best(CASES[case](SIZE), patience)
-            large = best(CASES[case](4 * SIZE), patience)
-            if large < 9 * small or large < 0.005:
-                return
-    finally:
-        gc.enable()
-    pytest.fail(f"{small:.4f} s, and {large:.4f} s for four times as much")
+    hold_to_proportion(CASES[case], SIZE, patience=(3, 7, 15))

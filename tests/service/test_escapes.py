@@ -880,23 +880,26 @@ def test_a_file_of_a_far_time_is_a_note_like_any_other(household: Household) -> 
     assert "0.md" in household.files()
 
 
+def lock(household: Household, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody read a note: neither a worker, which has no rights, nor root, who needs none."""
+    (household.vault / name).chmod(0)
+    summarize = finding.summarize
+
+    def as_anybody(root: Root, path: RelPath) -> NoteSummary:
+        if str(path) == name:
+            raise StorageFailed(errno.EACCES, "open")
+        return summarize(root, path)
+
+    monkeypatch.setattr(finding, "summarize", as_anybody)
+
+
 def test_a_note_that_cannot_be_read_is_said_to_be_left_out(
     household: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     household.write("a.md", "a")
     household.write("locked.md", "x")
     household.write("z.md", "z")
-    (household.vault / "locked.md").chmod(
-        0
-    )  # this stops a worker, which has no rights, and everybody but root
-    summarize = finding.summarize
-
-    def as_anybody(root: Root, path: RelPath) -> NoteSummary:
-        if str(path) == "locked.md":
-            raise StorageFailed(errno.EACCES, "open")
-        return summarize(root, path)
-
-    monkeypatch.setattr(finding, "summarize", as_anybody)
+    lock(household, "locked.md", monkeypatch)
     service = household.service()
     for sort in ("path", "modified", "size"):
         listed = service.list(ALICE, household.uri, sort=sort).document()
@@ -933,15 +936,7 @@ def test_a_note_that_cannot_be_read_is_not_said_to_be_missing(
 ) -> None:
     household.write("locked.md", "x")
     household.write("B.md", "# other\n")
-    (household.vault / "locked.md").chmod(0)
-    summarize = finding.summarize
-
-    def as_anybody(root: Root, path: RelPath) -> NoteSummary:
-        if str(path) == "locked.md":
-            raise StorageFailed(errno.EACCES, "open")
-        return summarize(root, path)
-
-    monkeypatch.setattr(finding, "summarize", as_anybody)
+    lock(household, "locked.md", monkeypatch)
     service = household.service()
     for title in ("locked", "locked.md", "LOCKED"):
         with pytest.raises(Unavailable):
