@@ -369,7 +369,7 @@ class VaultMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.trash)
     @rule(data=st.data(), elsewhere=st.none() | PATHS)
     def restore(self, data: st.DataObject, elsewhere: str | None) -> None:
-        entry = data.draw(st.sampled_from(sorted(self.model.trash)))
+        entry = data.draw(st.sampled_from(list(self.model.trash)))  # as they were deleted: names are random
         held = self.model.trash[entry]
         place = elsewhere or held.path
         try:
@@ -423,7 +423,7 @@ class VaultMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def empty_an_entry(self, data: st.DataObject) -> None:
         """A person clears something out of the trash for good."""
-        entry = data.draw(st.sampled_from(sorted(self.model.trash)))
+        entry = data.draw(st.sampled_from(list(self.model.trash)))  # as they were deleted: names are random
         shutil.rmtree(self.household.vault / ".trash" / entry)
         del self.model.trash[entry]
 
