@@ -164,7 +164,7 @@ class Busy(FsnotesError):
 
 
 class NotCounted(Busy):
-    """How much the workspace holds is being counted, and has to be known first; nothing was done."""
+    """What the workspace holds is being counted or looked through, and has to be known first; nothing was done."""
 
 
 class NoRoom(FsnotesError):

@@ -76,6 +76,24 @@ class Kind(Enum):
 
 
 @record
+class Stamp:
+    """Which folder it was, and when its names (or it itself) last changed.
+
+    By its ctime, in nanoseconds: nobody can set it back, as programs do with the other times. It ticks as coarsely as
+    the file system's clock.
+    """
+
+    dev: int
+    ino: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        """Take the stamp out of a stat result."""
+        return cls(status.st_dev, status.st_ino, status.st_ctime_ns)
+
+
+@record
 class Entry:
     """One name in a folder. `identity` is there for files and folders, when it was asked for."""
 
@@ -89,10 +107,11 @@ class Listing:
     """One folder: `entries` sorted by name, and the names that no RelPath can hold.
 
     `unnameable` are forms for people (`names.display`) of names that are not UTF-8 or have a backslash, at
-    most MAX_UNNAMEABLE of them; `unnameable_count` counts all.
+    most MAX_UNNAMEABLE of them; `unnameable_count` counts all. `stamp` is the folder's before it was listed.
     """
 
     entries: tuple[Entry, ...]
+    stamp: Stamp
     unnameable: tuple[str, ...] = ()
     unnameable_count: int = 0
 

@@ -13,7 +13,7 @@ from typing import Final
 from sandbox.beneath import Beneath, Descriptor, encoded_parts
 from sandbox.errors import Escape, Missing, MountRefused, SandboxError, TooLarge
 from sandbox.names import RelPath, component_fault, display
-from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing
+from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing, Stamp
 from sandbox.policy import Links, Policy
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK, LOOK_FOLDER, READ_FOLDER
@@ -69,6 +69,12 @@ def stat(tree: Beneath, path: RelPath) -> FileIdentity:
         return FileIdentity.of(status)
 
 
+def stamp(tree: Beneath, path: RelPath) -> Stamp:
+    """Return the stamp of the folder at *path* without listing it; see `Root.stamp`."""
+    with tree.open(path, LOOK_FOLDER) as seen, reporting(path):
+        return Stamp.of(os.fstat(seen))
+
+
 def kind(tree: Beneath, path: RelPath) -> Kind | None:
     """Say what stands at *path*; see `Root.kind`."""
     try:
@@ -100,18 +106,18 @@ def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing
     hostile: list[str] = []
     hostile_count = 0
     with tree.open(path, READ_FOLDER) as folder, reporting(path):
-        device = os.fstat(folder).st_dev
+        stamp = Stamp.of(os.fstat(folder))
         for entry in bounded_entries(folder, path, tree.policy.max_entries):
             if component_fault(entry.name) is not None:
                 hostile_count += 1
                 if len(hostile) < MAX_UNNAMEABLE:
                     hostile.append(display(os.fsencode(entry.name)))
                 continue
-            described = _describe(tree, path, entry, device=device, with_identity=with_identity)
+            described = _describe(tree, path, entry, device=stamp.dev, with_identity=with_identity)
             if described is not None:
                 found.append(described)
     found.sort(key=lambda each: each.name)
-    return Listing(tuple(found), tuple(sorted(hostile)), hostile_count)
+    return Listing(tuple(found), stamp, tuple(sorted(hostile)), hostile_count)
 
 
 def bounded_entries(folder: int, shown: object, limit: int) -> Iterator[os.DirEntry[str]]:

@@ -39,6 +39,7 @@ from sandbox.objects import (
     Kind,
     Listing,
     Replaced,
+    Stamp,
     SweepReport,
     TrashedFile,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "Replaced",
     "Root",
     "Space",
+    "Stamp",
     "SweepReport",
     "Tally",
     "TrashedFile",
@@ -167,6 +169,10 @@ class Root:
     def stat(self, path: RelPath) -> FileIdentity:
         """Return the identity of the file at *path*, judged as for reading, without opening it."""
         return reading.stat(self._tree, path)
+
+    def stamp(self, path: RelPath) -> Stamp:
+        """Return the stamp of the folder at *path*, without listing it. Raises Missing, NotAFolder, Escape."""
+        return reading.stamp(self._tree, path)
 
     def kind(self, path: RelPath) -> Kind | None:
         """Say what stands at *path*; None when nothing does. Nothing is opened.

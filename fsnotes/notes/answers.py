@@ -309,8 +309,10 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             | errors.AnchorCount()
         ):
             return _known(scope, words, error.path)
-        case errors.NoRoom() | errors.NotCounted():
+        case errors.NoRoom():
             return command.changes
+        case errors.NotCounted():
+            return command.changes or command.counts
         case _:
             return True
 

@@ -22,8 +22,9 @@ paths by letters rather than by components, and reads a Markdown link from the t
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -124,6 +125,10 @@ class Catalogue:
         self._spelled: dict[str, dict[tuple[str, str, int], Spellings]] = {}
         self._change((), ids)
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield every id, in no order."""
+        return itertools.chain.from_iterable(self._paths.values())
+
     def __contains__(self, path: str) -> bool:
         return path in self._paths.get(folded(path), ())
 
@@ -137,10 +142,14 @@ class Catalogue:
 
     def moved(self, moves: Mapping[str, str]) -> Catalogue:
         """Return a catalogue in which every id that is a key of *moves*, and is here, has become its value."""
+        known = [old for old in moves if old in self]
+        return self.changed(known, [moves[old] for old in known])
+
+    def changed(self, gone: Iterable[str], come: Iterable[str]) -> Catalogue:
+        """Return a catalogue without the ids *gone* and with the ids *come*."""
         other = Catalogue()
         other._paths, other._names = self._paths.copy(), self._names.copy()
-        known = [old for old in moves if old in self]
-        other._change(known, [moves[old] for old in known])
+        other._change(gone, come)
         return other
 
     def resolve(self, link: Link, source: str) -> Resolution:

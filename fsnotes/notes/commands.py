@@ -83,6 +83,8 @@ class Command(Generic[ReplyT]):
 
     __slots__ = ()
     changes: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
+    """Whether it needs to know all that the workspace holds, and may raise NotCounted for that."""
 
 
 @record

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from fsnotes.notes import creating, editing, finding, reading, scanning, trashing
+from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -39,13 +40,14 @@ _ARGUMENTS: Final[dict[type[Command[Any]], str]] = {ScanNotes: "folder", Restore
 
 
 class Workspace:
-    """A folder of notes that is open for work, and the room in it. Thread-safe, as its root is."""
+    """A folder of notes that is open for work, the room in it and the files in it. Thread-safe, as its root is."""
 
-    __slots__ = ("room", "root")
+    __slots__ = ("atlas", "room", "root")
 
     def __init__(self, root: Root, quota: Quota = _USUAL) -> None:
         self.root: Final = root
         self.room: Final = Room(root, quota)
+        self.atlas: Final = Atlas(root)
 
     def close(self) -> None:
         """Close the root too."""
