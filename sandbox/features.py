@@ -85,7 +85,7 @@ def _try_names(root: int) -> tuple[bool, bool, bool] | None:
                 made.append((name, FileIdentity.of(os.fstat(fd))))
         text = first.decode()
         return (
-            exchange(root, first, second),
+            exchange(root, first, root, second),
             _is_there(root, unicodedata.normalize("NFD", text)),
             _is_there(root, text.upper()),
         )

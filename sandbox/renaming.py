@@ -30,13 +30,13 @@ def lstat(folder: int, name: bytes) -> FileIdentity:
     return FileIdentity.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
 
 
-def exchange(folder: int, one: bytes, other: bytes) -> bool:
-    """Exchange two names of a folder in one step; False where the file system does not offer it.
+def exchange(folder: int, one: bytes, other_folder: int, other: bytes) -> bool:
+    """Exchange two names in one step; False where the file system does not offer it.
 
     Raises OSError, ENOENT when one of them is gone.
     """
     try:
-        _linux.renameat2(folder, one, folder, other, flags=_linux.RENAME_EXCHANGE)
+        _linux.renameat2(folder, one, other_folder, other, flags=_linux.RENAME_EXCHANGE)
     except OSError as error:
         if error.errno in UNSUPPORTED:
             return False
@@ -44,13 +44,13 @@ def exchange(folder: int, one: bytes, other: bytes) -> bool:
     return True
 
 
-def name_temporary(folder: int, temporary: bytes, name: bytes) -> None:
-    """Give our own *temporary* its final name; raises FileExistsError when the name is taken."""
-    if _rename_noreplace(folder, temporary, folder, name):
+def name_temporary(aside: int, temporary: bytes, folder: int, name: bytes) -> None:
+    """Give our own *temporary*, in the folder *aside*, its final name; raises FileExistsError when that is taken."""
+    if _rename_noreplace(aside, temporary, folder, name):
         return
     # A kill between the two leaves the file under both names; the sweeper drops the temporary one.
-    os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-    os.unlink(temporary, dir_fd=folder)
+    os.link(temporary, name, src_dir_fd=aside, dst_dir_fd=folder, follow_symlinks=False)
+    os.unlink(temporary, dir_fd=aside)
 
 
 def move_file(source_folder: int, source: bytes, target_folder: int, target: bytes, *, shown: str) -> None:
@@ -74,7 +74,7 @@ def move_file(source_folder: int, source: bytes, target_folder: int, target: byt
     if lstat(source_folder, aside).is_same_file(linked):
         os.unlink(aside, dir_fd=source_folder)
         return
-    name_temporary(source_folder, aside, source)
+    name_temporary(source_folder, aside, source_folder, source)
     raise IdentityChanged(shown)
 
 

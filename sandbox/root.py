@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from sandbox import reading, sweeping, trash, writing
+from sandbox import moving, reading, sweeping, trash, writing
 from sandbox._linux import O_PATH
 from sandbox.beneath import Beneath
 from sandbox.errors import RootUnusable
@@ -232,7 +232,15 @@ class Root:
         Never over anything: Exists. What arrived is compared with *expect* and goes back if it is another:
         IdentityChanged. Only files move.
         """
-        return writing.move(self._tree, source, target, expect=expect)
+        return moving.move(self._tree, source, target, expect=expect)
+
+    def move_folder(self, source: RelPath, target: RelPath, *, expect: Stamp) -> None:
+        """Give the folder at *source*, with all in it, the path *target*, making folders that are missing.
+
+        Never over anything: Exists. What arrived must be the folder of the stamp *expect*, whatever has changed in
+        it, and goes back if it is another: IdentityChanged. Into itself is InvalidPath. Links are refused.
+        """
+        moving.move_folder(self._tree, source, target, expect=expect)
 
     # -- trash ---------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from sandbox.errors import (
     TrashUnusable,
 )
 from sandbox.folders import OWN_FOLDER, USER_FOLDER, FolderForChange, remove_empty
+from sandbox.moving import put_back
 from sandbox.names import MAX_DEPTH, TRASH_FOLDER, RelPath, component_fault, is_entry_name
 from sandbox.objects import FileIdentity, Kind, TrashedFile
 from sandbox.reading import bounded_entries, read_judged
@@ -31,7 +32,7 @@ from sandbox.renaming import lstat, move_file, move_to_private
 from sandbox.reports import reporting
 from sandbox.resolve import READ_FOLDER, Resolver
 from sandbox.steps import Step
-from sandbox.writing import folder_of, look_last, put_back
+from sandbox.writing import folder_of, look_last
 
 MAX_ENTRY_FOLDERS: Final = 256
 """Folders of one entry that are looked into: one with more is not ours."""

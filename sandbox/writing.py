@@ -1,4 +1,4 @@
-"""Durable changes beneath a root: create, replace, move. Each leaves the former or the final state.
+"""Durable changes of one file beneath a root: create and replace. Each leaves the former or the final state.
 
 The caller holds the root's lock: it keeps our own writers apart. Strangers (an editor, a sync client) hold
 no lock, so every change looks at what it really moved and gives back what it did not expect. What the bytes
@@ -15,8 +15,6 @@ from sandbox.errors import (
     Exists,
     IdentityChanged,
     InvalidPath,
-    Missing,
-    SandboxError,
     TooLarge,
 )
 from sandbox.folders import USER_FOLDER, FolderForChange
@@ -24,7 +22,7 @@ from sandbox.likeness import liken
 from sandbox.names import RelPath
 from sandbox.objects import FileIdentity, Replaced
 from sandbox.reading import READ_FILE
-from sandbox.renaming import exchange, lstat, move_file, name_temporary
+from sandbox.renaming import exchange, lstat, name_temporary
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK
 from sandbox.steps import Step
@@ -63,7 +61,7 @@ def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileI
     with target as folder, reporting(path):
         tree.observe(Step.CREATE_FOLDERS_MADE)
         name = path.name.encode()
-        if _is_there(folder, name):
+        if is_there(folder, name):
             raise Exists(str(path))
         temporary = write_temporary(
             folder,
@@ -75,7 +73,7 @@ def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileI
             observe=tree.observe,
         )
         try:
-            name_temporary(folder, temporary.name, name)
+            name_temporary(folder, temporary.name, folder, name)
         except BaseException:
             discard(folder, temporary)
             raise
@@ -88,81 +86,98 @@ def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileI
 
 def replace(tree: Beneath, path: RelPath, data: bytes, *, expect: FileIdentity) -> Replaced:
     """Give the file at *path* another text; see `Root.replace`."""
-    check_not_own(path)
-    _check_size(tree, path, data)
     with folder_of(tree, path, make=None) as folder, reporting(path):
-        if look_last(tree, folder, path).key != expect.key:
-            raise IdentityChanged(str(path))
-        with tree.open_last(folder, path, READ_FILE) as former:
-            current = os.fstat(former)
-            tree.policy.judge(path, current)
-            if FileIdentity.of(current).key != expect.key:
-                raise IdentityChanged(str(path))
-            not_kept: tuple[str, ...] = ()
-
-            def finish(fd: int) -> None:
-                nonlocal not_kept
-                not_kept = liken(fd, former)
-                tree.observe(Step.REPLACE_LIKENED)
-
-            temporary = write_temporary(
-                folder,
-                data,
-                mode=PRIVATE,
-                finish=finish,
-                durable=True,
-                steps=_REPLACE_STEPS,
-                observe=tree.observe,
-            )
-        _put_in_place(tree, folder, path, temporary, expect=expect)
+        temporary, not_kept = write_beside(tree, folder, path, data, expect=expect, durable=True)
+        put_in_place(tree, folder, temporary, folder, path, expect=expect)
         sync_folder(folder, path)
         tree.observe(Step.REPLACE_DURABLE)
         return Replaced(temporary.identity, not_kept)
 
 
-def _put_in_place(
-    tree: Beneath, folder: int, path: RelPath, temporary: Temporary, *, expect: FileIdentity
+def write_beside(
+    tree: Beneath, folder: int, path: RelPath, data: bytes, *, expect: FileIdentity, durable: bool
+) -> tuple[Temporary, tuple[str, ...]]:
+    """Write *data* to a temporary in the opened *folder* of *path*, like the file there, if that is as expected.
+
+    Return the temporary and what of the file it could not keep.
+    """
+    check_not_own(path)
+    _check_size(tree, path, data)
+    if look_last(tree, folder, path).key != expect.key:
+        raise IdentityChanged(str(path))
+    with tree.open_last(folder, path, READ_FILE) as former:
+        current = os.fstat(former)
+        tree.policy.judge(path, current)
+        if FileIdentity.of(current).key != expect.key:
+            raise IdentityChanged(str(path))
+        not_kept: tuple[str, ...] = ()
+
+        def finish(fd: int) -> None:
+            nonlocal not_kept
+            not_kept = liken(fd, former)
+            tree.observe(Step.REPLACE_LIKENED)
+
+        temporary = write_temporary(
+            folder,
+            data,
+            mode=PRIVATE,
+            finish=finish,
+            durable=durable,
+            steps=_REPLACE_STEPS,
+            observe=tree.observe,
+        )
+    return temporary, not_kept
+
+
+def put_in_place(
+    tree: Beneath, aside: int, temporary: Temporary, folder: int, path: RelPath, *, expect: FileIdentity
 ) -> None:
+    """Exchange *temporary*, which is in the folder *aside*, with the file at *path* in *folder*.
+
+    The temporary is gone afterwards, whatever happens, unless a signal or an observer ends it half way.
+    """
     name = path.name.encode()
     try:
-        exchanged = exchange(folder, temporary.name, name)
+        exchanged = exchange(aside, temporary.name, folder, name)
     except FileNotFoundError as error:
-        discard(folder, temporary)
+        discard(aside, temporary)
         raise IdentityChanged(str(path)) from error
     except BaseException:
-        discard(folder, temporary)
+        discard(aside, temporary)
         raise
     if not exchanged:
-        _rename_over(folder, path, temporary, expect=expect)
+        _rename_over(aside, temporary, folder, path, expect=expect)
         return
     # From here on the temporary's name holds the former file. Should anything fail now (an observer, a
     # signal), it stays for the sweeper: nothing that might be a stranger's is removed on the way out.
     tree.observe(Step.REPLACE_EXCHANGED)
-    came_out = lstat(folder, temporary.name)
+    came_out = lstat(aside, temporary.name)
     if came_out.key != expect.key:
-        _give_back(folder, name, temporary, held=came_out)
+        _give_back(aside, temporary, folder, name, held=came_out)
         raise IdentityChanged(str(path))
     tree.observe(Step.REPLACE_VERIFIED)
-    discard(folder, Temporary(temporary.name, came_out))
+    discard(aside, Temporary(temporary.name, came_out))
     tree.observe(Step.REPLACE_TIDIED)
 
 
-def _rename_over(folder: int, path: RelPath, temporary: Temporary, *, expect: FileIdentity) -> None:
+def _rename_over(
+    aside: int, temporary: Temporary, folder: int, path: RelPath, *, expect: FileIdentity
+) -> None:
     """Without an exchange: look once more and rename over it. A stranger in between is not noticed."""
     name = path.name.encode()
     try:
         if lstat(folder, name).key != expect.key:
             raise IdentityChanged(str(path))
-        os.rename(temporary.name, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(temporary.name, name, src_dir_fd=aside, dst_dir_fd=folder)
     except FileNotFoundError as error:
-        discard(folder, temporary)
+        discard(aside, temporary)
         raise IdentityChanged(str(path)) from error
     except BaseException:
-        discard(folder, temporary)
+        discard(aside, temporary)
         raise
 
 
-def _give_back(folder: int, name: bytes, temporary: Temporary, *, held: FileIdentity) -> None:
+def _give_back(aside: int, temporary: Temporary, folder: int, name: bytes, *, held: FileIdentity) -> None:
     """Put the text *held* aside back in place, and remove ours once it comes out again.
 
     If another text comes out instead, somebody wrote over ours meanwhile: that is the latest and goes back,
@@ -172,92 +187,29 @@ def _give_back(folder: int, name: bytes, temporary: Temporary, *, held: FileIden
     put: FileIdentity | None = None
     for _ in range(GIVE_BACK_ATTEMPTS):
         try:
-            exchange(folder, temporary.name, name)
+            exchange(aside, temporary.name, folder, name)
         except FileNotFoundError:
             # Ours was removed meanwhile: the stranger's text gets its name back unless it is taken.
             try:
-                name_temporary(folder, temporary.name, name)
+                name_temporary(aside, temporary.name, folder, name)
             except FileExistsError:
                 continue
             return
-        out = lstat(folder, temporary.name)
+        out = lstat(aside, temporary.name)
         if out.key == temporary.identity.key:
-            discard(folder, temporary)
+            discard(aside, temporary)
             return
         if put is not None and out.is_same_file(put):
             return  # what was put back first is aside again, so the later text has the name
         put, held = held, out
 
 
-def move(tree: Beneath, source: RelPath, target: RelPath, *, expect: FileIdentity) -> FileIdentity:
-    """Give the file at *source* the path *target*; see `Root.move`."""
-    check_not_own(source)
-    check_not_own(target)
-    into = folder_of(tree, target, make=USER_FOLDER)
-    with folder_of(tree, source, make=None) as source_folder:
-        if look_last(tree, source_folder, source).key != expect.key:
-            raise IdentityChanged(str(source))
-        with into as target_folder:
-            tree.observe(Step.MOVE_FOLDERS_MADE)
-            arrived = _move_verified(tree, source_folder, source, target_folder, target, expect=expect)
-            with reporting(target):
-                sync_folder(target_folder, target)
-                sync_folder(source_folder, source)
-            tree.observe(Step.MOVE_DURABLE)
-            return arrived
-
-
-def _move_verified(
-    tree: Beneath,
-    source_folder: int,
-    source: RelPath,
-    target_folder: int,
-    target: RelPath,
-    *,
-    expect: FileIdentity,
-) -> FileIdentity:
-    old, new = source.name.encode(), target.name.encode()
-    try:
-        with reporting(target):
-            if _is_there(target_folder, new):
-                if source == target or not _is_only_respelled(target_folder, new, expect):
-                    raise Exists(str(target))
-                os.rename(old, new, src_dir_fd=source_folder, dst_dir_fd=target_folder)
-            else:
-                move_file(source_folder, old, target_folder, new, shown=str(source))
-    except Missing as error:
-        raise IdentityChanged(str(source)) from error
-    tree.observe(Step.MOVE_MOVED)
-    with reporting(target):
-        arrived = lstat(target_folder, new)
-        if arrived.key == expect.key:
-            tree.observe(Step.MOVE_VERIFIED)
-            return arrived
-    put_back(target_folder, new, source_folder, old, shown=str(source))
-    raise IdentityChanged(str(source))
-
-
-def put_back(from_folder: int, name: bytes, source_folder: int, source: bytes, *, shown: str) -> bool:
-    """Return what was moved by mistake to its name; False when that is taken, and it stays where it is."""
-    try:
-        move_file(from_folder, name, source_folder, source, shown=shown)
-    except (OSError, SandboxError):
-        return False
-    return True
-
-
-def _is_there(folder: int, name: bytes) -> bool:
+def is_there(folder: int, name: bytes) -> bool:
     try:
         lstat(folder, name)
     except OSError:
         return False  # or cannot be looked at: the change itself tells why
     return True
-
-
-def _is_only_respelled(folder: int, name: bytes, expect: FileIdentity) -> bool:
-    """Whether a file system that folds case (or Unicode forms) finds the very file under its other name."""
-    there = lstat(folder, name)
-    return there.key == expect.key and there.nlink == 1
 
 
 def _check_size(tree: Beneath, path: RelPath, data: bytes) -> None:

@@ -335,12 +335,12 @@ def test_two_strangers_in_a_row_lose_nothing_and_the_latest_text_stands(
     real = renaming.exchange
     calls = 0
 
-    def exchange(folder: int, one: bytes, other: bytes) -> bool:
+    def exchange(folder: int, one: bytes, other_folder: int, other: bytes) -> bool:
         nonlocal calls
         calls += 1
         if calls == 1:
             disk.save("root/a.md", b"stranger one")
-        done = real(folder, one, other)
+        done = real(folder, one, other_folder, other)
         if calls == 1:
             disk.save("root/a.md", b"stranger two")
         return done
@@ -463,7 +463,7 @@ def test_file_that_appears_at_the_target_stays(disk: Tree, monkeypatch: pytest.M
         disk.write("root/new/b.md", b"stranger")
         real(*arguments, **more)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr("sandbox.writing.move_file", late)
+    monkeypatch.setattr("sandbox.moving.move_file", late)
     with disk.open_root() as root, pytest.raises(Exists):
         root.move(P("a.md"), P("new/b.md"), expect=root.stat(P("a.md")))
     assert disk.snapshot("root") == {"a.md": b"a", "new": "folder", "new/b.md": b"stranger"}
@@ -575,7 +575,7 @@ def test_case_change_on_a_folding_file_system_is_a_rename(
     def folding(folder: int, name: bytes) -> FileIdentity:
         return real(folder, b"note.md" if name == b"Note.md" and not disk.exists("root/Note.md") else name)
 
-    monkeypatch.setattr("sandbox.writing.lstat", folding)
+    monkeypatch.setattr("sandbox.moving.lstat", folding)
     with disk.open_root() as root:
         root.move(P("note.md"), P("Note.md"), expect=root.stat(P("note.md")))
     assert disk.snapshot("root") == {"Note.md": b"n"}
