@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from sandbox import moving, reading, sweeping, trash, writing
+from sandbox import moving, reading, staging, sweeping, trash, writing
 from sandbox._linux import O_PATH
 from sandbox.beneath import Beneath
 from sandbox.errors import RootUnusable
@@ -46,10 +46,13 @@ from sandbox.objects import (
 from sandbox.policy import Policy
 from sandbox.records import record
 from sandbox.resolve import ResolverChoice
+from sandbox.shelves import Shelf
+from sandbox.staging import Change, Staged
 from sandbox.steps import Observer, ignore
 from sandbox.usage import Space, Tally, space
 
 __all__ = [
+    "Change",
     "Content",
     "Entry",
     "Features",
@@ -59,7 +62,9 @@ __all__ = [
     "Place",
     "Replaced",
     "Root",
+    "Shelf",
     "Space",
+    "Staged",
     "Stamp",
     "SweepReport",
     "Tally",
@@ -166,6 +171,10 @@ class Root:
         """
         return reading.read(self._tree, path)
 
+    def shelf(self, path: RelPath) -> Shelf:
+        """Open the folder at *path* to read many of its files; close it. Raises Missing, NotAFolder, Escape."""
+        return Shelf(self._tree, path)
+
     def stat(self, path: RelPath) -> FileIdentity:
         """Return the identity of the file at *path*, judged as for reading, without opening it."""
         return reading.stat(self._tree, path)
@@ -233,6 +242,29 @@ class Root:
         IdentityChanged. Only files move.
         """
         return moving.move(self._tree, source, target, expect=expect)
+
+    def stage(self, changes: Sequence[Change]) -> tuple[Staged, ...]:
+        """Write the texts of all *changes* beside their files, durably, without changing any; `put` or `drop` each.
+
+        When one of them fails, nothing is left of the others. Raises what `replace` raises before its exchange.
+        """
+        return staging.stage(self._tree, changes)
+
+    def put(self, staged: Staged, *, aside: RelPath, path: RelPath) -> None:
+        """Put a staged text, which waits in the folder *aside* by now, in the place of the file that is at *path*.
+
+        It is checked and kept as in `replace`, which says what it raises; durable after `sync` of the two folders.
+        Whatever happens, the text does not wait any more.
+        """
+        staging.put(self._tree, staged, aside=aside, path=path)
+
+    def drop(self, staged: Iterable[Staged]) -> None:
+        """Remove staged texts that are still where they were written. Never fails."""
+        staging.drop(self._tree, staged)
+
+    def sync(self, folders: Iterable[RelPath]) -> None:
+        """Make the names in *folders* durable. Raises StorageFailed and what opening a folder raises."""
+        staging.sync(self._tree, folders)
 
     def move_folder(self, source: RelPath, target: RelPath, *, expect: Stamp) -> None:
         """Give the folder at *source*, with all in it, the path *target*, making folders that are missing.

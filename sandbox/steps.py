@@ -31,6 +31,11 @@ class Step(StrEnum):
     REPLACE_TIDIED = "replace: former text removed"
     REPLACE_DURABLE = "replace: durable"
 
+    STAGE_WRITTEN = "stage: all written"
+    STAGE_SYNCED = "stage: all synced"
+    STAGE_PUT = "stage: one put"
+    STAGE_DURABLE = "stage: durable"
+
     MOVE_FOLDERS_MADE = "move: folders made"
     MOVE_MOVED = "move: moved"
     MOVE_VERIFIED = "move: verified"

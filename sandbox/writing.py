@@ -55,8 +55,7 @@ def look_last(tree: Beneath, folder: int, path: RelPath) -> FileIdentity:
 
 def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileIdentity:
     """Make a file that did not exist; see `Root.create`."""
-    check_not_own(path)
-    _check_size(tree, path, data)
+    check_text(tree, path, data)
     target = folder_of(tree, path, make=USER_FOLDER, durable=durable)
     with target as folder, reporting(path):
         tree.observe(Step.CREATE_FOLDERS_MADE)
@@ -86,6 +85,7 @@ def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileI
 
 def replace(tree: Beneath, path: RelPath, data: bytes, *, expect: FileIdentity) -> Replaced:
     """Give the file at *path* another text; see `Root.replace`."""
+    check_text(tree, path, data)
     with folder_of(tree, path, make=None) as folder, reporting(path):
         temporary, not_kept = write_beside(tree, folder, path, data, expect=expect, durable=True)
         put_in_place(tree, folder, temporary, folder, path, expect=expect)
@@ -101,8 +101,6 @@ def write_beside(
 
     Return the temporary and what of the file it could not keep.
     """
-    check_not_own(path)
-    _check_size(tree, path, data)
     if look_last(tree, folder, path).key != expect.key:
         raise IdentityChanged(str(path))
     with tree.open_last(folder, path, READ_FILE) as former:
@@ -205,6 +203,7 @@ def _give_back(aside: int, temporary: Temporary, folder: int, name: bytes, *, he
 
 
 def is_there(folder: int, name: bytes) -> bool:
+    """Say whether something stands at *name*, whatever it is."""
     try:
         lstat(folder, name)
     except OSError:
@@ -212,7 +211,9 @@ def is_there(folder: int, name: bytes) -> bool:
     return True
 
 
-def _check_size(tree: Beneath, path: RelPath, data: bytes) -> None:
+def check_text(tree: Beneath, path: RelPath, data: bytes) -> None:
+    """Refuse a text that is not to be written at *path*, or is too large, before anything is opened."""
+    check_not_own(path)
     if len(data) > tree.policy.max_file_bytes:
         raise TooLarge(str(path), limit=tree.policy.max_file_bytes)
 

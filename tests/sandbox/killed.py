@@ -11,13 +11,14 @@ from typing import cast
 
 from sandbox.names import RelPath
 from sandbox.resolve import ResolverChoice
-from sandbox.root import Root
+from sandbox.root import Change, Root
 from sandbox.steps import ignore
 
 ENTRY = "20260728T101112Z-" + "0" * 32
 PATH = RelPath.parse("sub/note.md")
 MOVED = RelPath.parse("other/moved.md")
 OLD = b"old " * 5_000
+STAGED = [RelPath.parse(path) for path in ("one.md", "sub/two.md", "sub/three.md")]
 NEW = b"new " * 5_000
 
 
@@ -29,6 +30,11 @@ def change(root: Root, what: str) -> None:
                 root.create(PATH, NEW)
             case "replace":
                 root.replace(PATH, NEW, expect=root.stat(PATH))
+            case "stage":
+                staged = root.stage([Change(path, NEW, root.stat(path)) for path in STAGED])
+                for each in staged:
+                    root.put(each, aside=each.path.parent, path=each.path)
+                root.sync(path.parent for path in STAGED)
             case "move":
                 root.move(PATH, MOVED, expect=root.stat(PATH))
             case "trash":

@@ -16,9 +16,11 @@ from sandbox.names import RelPath
 from sandbox.steps import Step
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
-from tests.sandbox.killed import ENTRY, MOVED, NEW, OLD, PATH, change
+from tests.sandbox.killed import ENTRY, MOVED, NEW, OLD, PATH, STAGED, change
 
 CHANGES = ("create", "replace", "move", "trash", "restore")
+WRITING = {Step.REPLACE_TEMPORARY, Step.REPLACE_WRITTEN, Step.REPLACE_LIKENED}
+"""Steps at which the first of several texts is being written."""
 TRASHED = f"root/.trash/{ENTRY}/{PATH}"
 
 
@@ -56,13 +58,17 @@ def temporaries(disk: Tree) -> list[str]:
     return [path for path in disk.snapshot("root") if os.path.basename(path).startswith(".~fsn-")]
 
 
+def _change_of(step: Step) -> str:
+    return step.value.partition(":")[0]
+
+
 def test_every_step_belongs_to_a_change_that_is_killed_here() -> None:
-    assert {step.value.partition(":")[0] for step in Step} == set(CHANGES)
+    assert {_change_of(step) for step in Step} == {*CHANGES, "stage"}
 
 
-@pytest.mark.parametrize("step", list(Step))
+@pytest.mark.parametrize("step", [step for step in Step if _change_of(step) != "stage"])
 def test_kill_after_a_step_leaves_one_whole_state(disk: Tree, step: Step) -> None:
-    what = step.value.partition(":")[0]
+    what = _change_of(step)
     build(disk, what)
     before = texts(disk)
     done = {
@@ -111,6 +117,33 @@ def test_kill_after_a_step_leaves_one_whole_state(disk: Tree, step: Step) -> Non
             change(root, what)
     kept = {path: text for path, text in texts(disk).items() if "/swept-" not in path}
     assert kept == done
+
+
+STAGE_STEPS = [
+    step
+    for step in Step
+    if _change_of(step) in ("stage", "replace") and step not in (Step.REPLACE_SYNCED, Step.REPLACE_DURABLE)
+]
+
+
+@pytest.mark.parametrize("step", STAGE_STEPS)
+def test_kill_while_texts_are_staged_and_put_leaves_each_file_whole(disk: Tree, step: Step) -> None:
+    disk.build(*(f"root/{path}: {OLD.decode()}" for path in STAGED))
+    assert run(disk, "stage", step.value) == -signal.SIGKILL
+    after = texts(disk)
+    assert after.keys() == {str(path) for path in STAGED}
+    put = [text for text in after.values() if text == NEW]
+    assert set(after.values()) <= {OLD, NEW}
+    # Nothing is put before all is written; then one after the other.
+    assert bool(put) == (step in {Step.STAGE_PUT, Step.STAGE_DURABLE, Step.REPLACE_EXCHANGED,
+                                  Step.REPLACE_VERIFIED, Step.REPLACE_TIDIED})  # fmt: skip
+    with disk.open_root() as root, root.lock(timeout=5):
+        assert root.sweep(now=time.time() + 61).moved == len(STAGED) - len(put) + (
+            step in {Step.REPLACE_EXCHANGED, Step.REPLACE_VERIFIED}
+        ) - (len(STAGED) - 1 if step in WRITING else 0)
+        assert [path for path in temporaries(disk) if not path.startswith(".trash/")] == []
+        for path in STAGED:
+            assert root.read(path).data in (OLD, NEW)
 
 
 def test_kills_at_random_instants_tear_nothing(disk: Tree) -> None:

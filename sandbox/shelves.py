@@ -1,0 +1,74 @@
+"""Reading many files of one folder: the folder is resolved once and held open meanwhile.
+
+Each file is judged as by `Root.read`: looked at before it is opened, opened without following a link or crossing into
+a mount that the policy refuses, judged again, and counted while it is read. What is written into it meanwhile may be
+read in part; who is to change it reads it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Self
+
+from sandbox.beneath import Beneath, encoded_parts
+from sandbox.errors import TooLarge
+from sandbox.names import RelPath
+from sandbox.objects import Kind
+from sandbox.policy import Links
+from sandbox.reading import READ_FILE, read
+from sandbox.reports import refusal
+from sandbox.resolve import READ_FOLDER
+
+
+class Shelf:
+    """The folder at *path*, open for reading; close it. Raises what opening a folder raises.
+
+    Where links are followed each file is read by its whole path, since links may lead anywhere in the root.
+    """
+
+    def __init__(self, tree: Beneath, path: RelPath) -> None:
+        self._tree = tree
+        self._path = path
+        self._by_path = tree.policy.links is Links.WITHIN
+        self._folder = tree.resolver.open(tree.fd, encoded_parts(path), READ_FOLDER)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the folder; a second time does nothing."""
+        folder, self._folder = self._folder, -1
+        if folder >= 0:
+            os.close(folder)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of the file *name*. Raises Missing, Escape, ObjectRefused, StorageFailed."""
+        path, policy = self._path.child(name), self._tree.policy
+        if self._by_path:
+            return read(self._tree, path).data
+        try:
+            encoded = name.encode()
+            seen = os.stat(encoded, dir_fd=self._folder, follow_symlinks=False)
+            if Kind.of(seen.st_mode) is not Kind.LINK:  # which opening it refuses
+                policy.judge(path, seen)
+            file = self._tree.steady.open(self._folder, (encoded,), READ_FILE, shown=str(path))
+            try:
+                status = os.fstat(file)
+                policy.judge(path, status)
+                data, most = os.read(file, status.st_size + 1), policy.max_file_bytes
+                # Only one that grows has more than it said.
+                while status.st_size < len(data) <= most and (more := os.read(file, most + 1 - len(data))):
+                    data += more
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise refusal(error, str(path)) from error
+        if len(data) > most:
+            raise TooLarge(str(path), limit=most)
+        return data

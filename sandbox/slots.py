@@ -1,0 +1,111 @@
+"""One small file of our own in a folder of our own: whole or not there, and it survives a power cut.
+
+Who writes, reads and clears it holds a lock that keeps the others out. The folder is no workspace: nobody else has
+any business in it, so it is opened by its path. What the bytes mean is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import Final
+
+from sandbox.beneath import sync_folder
+from sandbox.errors import Missing, RootUnusable, TooLarge
+from sandbox.reports import reporting
+
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Slot:
+    """The file *name* in *folder*, of *most* bytes. For who holds the lock; close it."""
+
+    def __init__(self, folder: str, name: str, *, most: int) -> None:
+        """Open the folder. Raises RootUnusable."""
+        try:
+            self._folder = os.open(folder, _FOLDER)
+        except (OSError, ValueError) as error:
+            raise RootUnusable("the folder of our own files cannot be opened") from error
+        self._name = name
+        self._new = f"{name}.new"
+        self._most = most
+
+    def close(self) -> None:
+        """Close the folder; a second time does nothing."""
+        folder, self._folder = self._folder, -1
+        if folder >= 0:
+            os.close(folder)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no file. One system call."""
+        try:
+            with reporting(self._name):
+                os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+        except Missing:
+            return True
+        return False
+
+    def read(self) -> bytes | None:
+        """Return what was written last; None when it was cleared since, or nothing was written.
+
+        Raises TooLarge, StorageFailed, and RootUnusable for what is no plain file.
+        """
+        try:
+            with reporting(self._name):
+                file = os.open(self._name, _READ, dir_fd=self._folder)
+        except Missing:
+            return None
+        try:
+            with reporting(self._name):
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise RootUnusable("one of our own files is no plain file")
+                pieces: list[bytes] = []
+                left = self._most + 1
+                while left > 0 and (piece := os.read(file, min(left, 1 << 20))):
+                    pieces.append(piece)
+                    left -= len(piece)
+        finally:
+            os.close(file)
+        if left <= 0:
+            raise TooLarge(self._name, limit=self._most)
+        return b"".join(pieces)
+
+    def write(self, data: bytes) -> None:
+        """Put *data* in the place of what is there; durable when this returns, and until then the former bytes stand.
+
+        Raises TooLarge and StorageFailed.
+        """
+        if len(data) > self._most:
+            raise TooLarge(self._name, limit=self._most)
+        with reporting(self._name):
+            try:
+                self._write_new(data)
+                os.rename(self._new, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._new, dir_fd=self._folder)
+                raise
+        sync_folder(self._folder, self._name)
+
+    def _write_new(self, data: bytes) -> None:
+        file = os.open(self._new, _NEW, 0o600, dir_fd=self._folder)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    def clear(self) -> None:
+        """Remove the file; durable when this returns. Raises StorageFailed."""
+        try:
+            with reporting(self._name):
+                os.unlink(self._name, dir_fd=self._folder)
+        except Missing:
+            return
+        sync_folder(self._folder, self._name)
