@@ -25,8 +25,9 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.handlers import Workspace, handle
+from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.workspace import Workspace
 from sandbox import ROOT, Root
 from sandbox.policy import Quota
 

@@ -20,15 +20,15 @@ from fsnotes.notes.fitting import bounded
 from fsnotes.notes.places import open_note
 from fsnotes.notes.properties import edit
 from fsnotes.notes.replacements import replace, replace_body
-from fsnotes.notes.room import Growth, Room
+from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.texts import decoded
+from fsnotes.notes.workspace import Workspace
 from sandbox.errors import IdentityChanged
 from sandbox.names import RelPath, display
 from sandbox.records import record
-from sandbox.root import Root
 
 ATTEMPTS: Final = 3
 """How often a change is computed anew for a note that another program keeps saving."""
@@ -89,7 +89,7 @@ def check_arguments(command: Change) -> None:
             raise InvalidArgument("position", "it is neither start nor end")
 
 
-def change(root: Root, room: Room, scope: Scope, command: Change, *, abandoned: Callable[[], bool]) -> Edited:
+def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Callable[[], bool]) -> Edited:
     """Change a note; durable when this returns. One that has the text already is not written, nor is a dry run.
 
     Raises NoteChanged, with the current etag, where the note does not have the one that was named, and where others
@@ -97,12 +97,13 @@ def change(root: Root, room: Room, scope: Scope, command: Change, *, abandoned: 
     NotText, NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable.
     """
     check_arguments(command)
+    root, room = workspace.root, workspace.room
     most = root.policy.max_file_bytes
     if command.dry_run:
         path, content = open_note(root, scope, command.path)
         return _plan(path, content.data, command, most=most).reply()
     room.prepare()
-    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
         path, content = open_note(root, scope, command.path)
         for _ in range(ATTEMPTS):
             plan = _plan(path, content.data, command, most=most)

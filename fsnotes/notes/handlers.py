@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from fsnotes.notes import creating, editing, finding, reading, scanning, trashing
-from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -28,31 +27,12 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.room import Room
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.translating import translated
+from fsnotes.notes.workspace import Workspace
 from sandbox.locking import never
-from sandbox.policy import Quota
-from sandbox.root import Root
 
-_USUAL: Final = Quota()
 _ARGUMENTS: Final[dict[type[Command[Any]], str]] = {ScanNotes: "folder", RestoreNote: "newPath"}
-
-
-class Workspace:
-    """A folder of notes that is open for work, the room in it and the files in it. Thread-safe, as its root is."""
-
-    __slots__ = ("atlas", "room", "root")
-
-    def __init__(self, root: Root, quota: Quota = _USUAL) -> None:
-        self.root: Final = root
-        self.room: Final = Room(root, quota)
-        self.atlas: Final = Atlas(root)
-
-    def close(self) -> None:
-        """Close the root too."""
-        self.room.close()
-        self.root.close()
 
 
 def handle(
@@ -75,7 +55,7 @@ def handle(
 
 
 def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: Callable[[], bool]) -> Reply:
-    root, room = workspace.root, workspace.room
+    root = workspace.root
     match command:
         case ReadNote():
             return reading.read(root, scope, command)
@@ -86,18 +66,18 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
         case FindNotes():
             return finding.find(root, scope, command)
         case CreateNote():
-            return creating.create(root, room, scope, command, abandoned=abandoned)
+            return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():
-            return editing.change(root, room, scope, command, abandoned=abandoned)
+            return editing.change(workspace, scope, command, abandoned=abandoned)
         case TrashNote():
-            return trashing.trash(root, room, scope, command, abandoned=abandoned)
+            return trashing.trash(workspace, scope, command, abandoned=abandoned)
         case FindReceipt():
             return trashing.find_receipt(root, scope, command)
         case ListTrash():
             return trashing.list_trash(root, scope, command)
         case RestoreNote():
-            return trashing.restore(root, room, scope, command, abandoned=abandoned)
+            return trashing.restore(workspace, scope, command, abandoned=abandoned)
         case SweepTemporaries():
-            return trashing.sweep(root, command, abandoned=abandoned)
+            return trashing.sweep(workspace, command, abandoned=abandoned)
         case _:
             raise TypeError(f"no handler for {type(command).__name__}")

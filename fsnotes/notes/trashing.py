@@ -35,8 +35,9 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted, former_place, new_note
-from fsnotes.notes.room import Growth, Room
+from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.workspace import Workspace
 from sandbox.errors import (
     Ambiguous,
     LinkRefused,
@@ -56,7 +57,7 @@ MAX_PAGE: Final = 300
 
 
 def trash(
-    root: Root, room: Room, scope: Scope, command: TrashNote, *, abandoned: Callable[[], bool]
+    workspace: Workspace, scope: Scope, command: TrashNote, *, abandoned: Callable[[], bool]
 ) -> Trashed:
     """Move a note to its entry if its bytes are still the expected ones; see `TrashNote`.
 
@@ -64,9 +65,10 @@ def trash(
     something else: then it is where it was. Raises Busy, Unavailable. It needs no room: an owner at the limit must
     be able to delete.
     """
+    root = workspace.root
     path = _note(scope, command.path)
     _check_entry(command.entry)
-    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
         if not _has_receipt(root, path, command.entry, command.etag):
             if root.trashed(command.entry) is not None:
                 # One entry, one note: another candidate of the same form is in it already.
@@ -75,7 +77,7 @@ def trash(
                 root.trash(path, entry=command.entry, expect=lambda data: etag(data) == command.etag)
             except PathError as error:
                 raise _why(error, root.policy, command.path) from error
-            room.note(Growth(entries=_entry_folders(path)))
+            workspace.room.note(Growth(entries=_entry_folders(path)))
     return Trashed(command.path, command.entry)
 
 
@@ -201,7 +203,7 @@ def _time(name: str) -> str | None:
 
 
 def restore(
-    root: Root, room: Room, scope: Scope, command: RestoreNote, *, abandoned: Callable[[], bool]
+    workspace: Workspace, scope: Scope, command: RestoreNote, *, abandoned: Callable[[], bool]
 ) -> Restored:
     """Put a note back where it was or at a new path, making folders that are missing. Never over anything.
 
@@ -210,8 +212,9 @@ def restore(
     path needs more: then there must be room for them.
     """
     _check_entry(command.entry)
+    root, room = workspace.root, workspace.room
     try:
-        with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
+        with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
             held = root.trashed(command.entry)
             if held is None or not _Visible(root, scope).shows(held.path):
                 raise NoteNotFound("trash entry", command.entry)
@@ -235,7 +238,7 @@ def restore(
     return Restored(str(restored), etag(data))
 
 
-def sweep(root: Root, command: SweepTemporaries, *, abandoned: Callable[[], bool]) -> Swept:
+def sweep(workspace: Workspace, command: SweepTemporaries, *, abandoned: Callable[[], bool]) -> Swept:
     """Move what killed writes left behind to the trash."""
-    with root.lock(timeout=command.lock_timeout, abandoned=abandoned):
-        return Swept(root.sweep(now=command.now).moved)
+    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
+        return Swept(workspace.root.sweep(now=command.now).moved)

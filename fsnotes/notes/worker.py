@@ -13,10 +13,11 @@ from typing import Any
 import ruamel.yaml  # noqa: F401 - frontmatter loads it when the first block needs it
 
 from fsnotes.errors import FsnotesError
-from fsnotes.notes.handlers import Workspace, handle
+from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import decode_command, encode_answer
 from fsnotes.notes.opening import RUN, WorkerOptions
 from fsnotes.notes.refusals import encode_error
+from fsnotes.notes.workspace import Workspace
 from sandbox.root import Root
 from sandbox.steps import Observer, ignore
 

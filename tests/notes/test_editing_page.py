@@ -15,10 +15,11 @@ from fsnotes.notes.additions import Position, add
 from fsnotes.notes.anchors import MAX_EXPECTED
 from fsnotes.notes.commands import EditNote, Scope
 from fsnotes.notes.diffs import MAX_CHARACTERS, MAX_LINE, diff
-from fsnotes.notes.handlers import Workspace, handle
+from fsnotes.notes.handlers import handle
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply
+from fsnotes.notes.workspace import Workspace
 from fsnotes.outcomes import NoteEdited
 from sandbox.names import ROOT
 from sandbox.root import Root

@@ -26,9 +26,9 @@ from fsnotes.notes.commands import (
     TrashNote,
 )
 from fsnotes.notes.etags import etag
-from fsnotes.notes.handlers import Workspace
 from fsnotes.notes.room import COUNT_SECONDS, REFUSAL_SECONDS, Growth, Room
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.workspace import Workspace
 from sandbox.errors import Exists, StorageFailed
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Policy, Quota
