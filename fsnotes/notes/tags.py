@@ -4,21 +4,36 @@ Tags are compared in NFC and case folded; each is shown in the spelling in which
 as each of those above it too: `#a/b` is one use of `a/b` and one of `a`. Properties come first, as in the note; if
 they cannot be read, they have none. What is longer than `MAX_LENGTH` characters is no tag that anybody uses, and not
 counted.
+
+Most notes have `#` in them and no tag: a look at the bytes spares these the scanner, and is never a wrong no.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fsnotes.errors import InvalidYaml
+from fsnotes.notes import frontmatter
 from fsnotes.notes.markdown.inlines import inlines
+from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.markdown.walk import blocks
 from fsnotes.notes.model import fold
 from fsnotes.notes.property_reading import read_properties
 from fsnotes.notes.texts import decoded
 
 MAX_LENGTH: Final = 200
+
+MAX_TAGS: Final = 2_000
+"""Different tags of one note, those above them among them, as they are spelled; a note with more is not counted."""
+
+# A number sign and a character that a tag may have and that is no digit. Bytes of other scripts count as such.
+_MAY_BEGIN: Final = re.compile(rb"#[0-9]*+[^0-9'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]")
+
+
+class TooManyTags(Exception):
+    """A note has more than MAX_TAGS different tags."""
 
 
 class TagUse(NamedTuple):
@@ -32,34 +47,107 @@ class TagUse(NamedTuple):
 def tags_of(data: bytes, *, path: str) -> tuple[TagUse, ...]:
     """Return the tags of the note *path* and those above them, in the order in which they first stand.
 
-    Raises NotText.
+    Raises NotText, and TooManyTags.
     """
-    text = decoded(data, path=path)
-    try:
-        names = [term.text for term in read_properties(data, path=path).tags()]
-    except InvalidYaml:
-        names = []
-    if "#" in text:
-        names += [tag.name for tag in inlines(blocks(text)).tags]
-    return counted(names)
+    return counted(_names(data, path))
+
+
+def has_tag(data: bytes, key: str, *, path: str) -> bool:
+    """Say whether the note *path* has a tag of the compared form *key*, or one that is nested in it. Raises NotText."""
+    if not _may_be_in(data, key):
+        decoded(data, path=path)
+        return False
+    within = f"{key}/"
+    found = (fold(name) for name in _names(data, path) if len(name) <= MAX_LENGTH)
+    return any(each == key or each.startswith(within) for each in found)
+
+
+def key_of(text: str) -> str | None:
+    """Return the compared form of the tag, or the level of nested tags, that *text* is, with or without its `#`."""
+    level = level_of(text)
+    return None if level is None else fold(level)
+
+
+def prefix_of(text: str) -> str:
+    """Return the compared form of what tags may begin with, with or without a `#` before it."""
+    return fold(text.removeprefix("#"))
 
 
 def counted(names: Iterable[str]) -> tuple[TagUse, ...]:
-    """Return how often each of these tags stands there, and each of those above them."""
-    found: dict[str, tuple[str, int]] = {}
+    """Return how often each of these tags stands there, and each of those above them. Raises TooManyTags."""
+    uses: dict[str, int] = {}
     for name in names:
-        for each in lineage(name) if len(name) <= MAX_LENGTH else ():
-            key = fold(each)
-            shown, uses = found.get(key, (each, 0))
-            found[key] = shown, uses + 1
-    return tuple(TagUse(shown, key, uses) for key, (shown, uses) in found.items())
+        if name in uses:
+            uses[name] += 1
+        elif len(name) <= MAX_LENGTH:
+            for each in _from_the_top(name, uses):
+                uses[each] = 0
+            uses[name] = 1
+            if len(uses) > MAX_TAGS:
+                raise TooManyTags
+    # What is used below a tag is a use of it: the deepest go first.
+    for name in sorted(uses, key=len, reverse=True):
+        above = _above(name)
+        if above is not None:
+            uses[above] += uses[name]
+    found: dict[str, tuple[str, int]] = {}
+    for name, count in uses.items():
+        key = fold(name)
+        shown, before = found.get(key, (name, 0))
+        found[key] = shown, before + count
+    return tuple(TagUse(shown, key, count) for key, (shown, count) in found.items())
 
 
 def lineage(name: str) -> Iterator[str]:
     """Yield the tags that a tag is in, from the top, and itself at last."""
-    at = name.find("/")
-    while at >= 0:
-        if at and name[at - 1] != "/":
-            yield name[:at]
-        at = name.find("/", at + 1)
-    yield name
+    yield from _from_the_top(name, {})
+
+
+def _from_the_top(name: str, known: dict[str, int]) -> list[str]:
+    """Return the lineage of *name* from the first one on that is not *known*."""
+    found = [name]
+    above = _above(name)
+    while above is not None and above not in known:
+        found.append(above)
+        above = _above(above)
+    return found[::-1]
+
+
+def _above(name: str) -> str | None:
+    """Return the tag that a tag is directly in, if there is one."""
+    at = name.rfind("/")
+    while at > 0:
+        if name[at - 1] != "/":
+            return name[:at]
+        at = name.rfind("/", 0, at)
+    return None
+
+
+def _may_be_in(data: bytes, key: str) -> bool:
+    """Say whether a note with these bytes may have the tag *key*."""
+    if not data.isascii():
+        return True
+    # Only an escape in a property spells a tag of ASCII text in another way.
+    return (
+        key.encode("utf-8", "surrogatepass") in data.lower() or b"\\" in data[: frontmatter.body_start(data)]
+    )
+
+
+def _names(data: bytes, path: str) -> list[str]:
+    """Return the tags of a note as they are written, each as often as it stands there. Raises NotText."""
+    text = decoded(data, path=path)
+    block = frontmatter.bounds(data)
+    names: list[str] = []
+    if block is not None and _may_have_tags(data[block[0] : block[1]].lower()):
+        try:
+            names = [term.text for term in read_properties(data, path=path).tags()]
+        except InvalidYaml:
+            pass
+    if _MAY_BEGIN.search(data, 0 if block is None else block[2]) is not None:
+        names += [tag.name for tag in inlines(blocks(text)).tags]
+    return names
+
+
+def _may_have_tags(block: bytes) -> bool:
+    """Say whether a block of properties may have one for tags; only an escape spells the name in another way."""
+    return b"tag" in block or b"\\" in block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fsnotes.notes.catalogue import Catalogue, Style
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.relinking import Relinking
-from fsnotes.notes.tags import tags_of
+from fsnotes.notes.tags import TooManyTags, tags_of
 from tests.notes.proportion import hold_to_proportion
 
 SIZE = 500
@@ -29,6 +30,14 @@ def moved(ids: list[str], moves: dict[str, str], text: str) -> Callable[[], obje
         before = Catalogue(ids)
         relinking = Relinking(moves, before, before.moved(moves))
         relinking.relinked(text.encode(), "s.md")
+
+    return work
+
+
+def tagged(text: str) -> Callable[[], object]:
+    def work() -> None:
+        with contextlib.suppress(TooManyTags):
+            tags_of(text.encode(), path="a.md")
 
     return work
 
@@ -84,12 +93,12 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
     "accents in links": lambda n: moved(
         ["s.md"], {"s.md": "t/s.md"}, "[[a" + "\u0301\u0316" * (20 * n) + "]]"
     ),
-    "accents in tags": lambda n: lambda: tags_of(("#a" + "\u0301\u0316" * (20 * n)).encode(), path="a.md"),
-    "deep tags": lambda n: lambda: tags_of(b"#" + b"a/" * (20 * n), path="a.md"),
-    "tags": lambda n: lambda: tags_of(b"#a/b/c #d\n" * n, path="a.md"),
-    "different tags": lambda n: (
-        lambda: tags_of("".join(f"#a{i}/b\n" for i in range(n)).encode(), path="a.md")
-    ),
+    "accents in tags": lambda n: tagged("#a" + "\u0301\u0316" * (20 * n)),
+    "deep tags": lambda n: tagged("#" + "a/" * (20 * n)),
+    "tags": lambda n: tagged("#a/b/c #d\n" * n),
+    "a deep tag many times": lambda n: tagged(f"#{'a/' * 99}a\n" * n),
+    "deep tags that are different": lambda n: tagged("".join(f"#{'a/' * 97}{i}\n" for i in range(n))),
+    "different tags": lambda n: tagged("".join(f"#a{i}/b\n" for i in range(n))),
 }
 
 

@@ -41,6 +41,15 @@ def tag_of(text: str) -> str | None:
     return None if found is None else _name(found.group(1))
 
 
+def level_of(text: str) -> str | None:
+    """Return the tag that *text* is as a whole, or the level of nested ones, which may be a number: `2024` of `2024/a`.
+
+    It may have its `#`, and a `/` behind it.
+    """
+    found = _WHOLE.fullmatch(text)
+    return None if found is None else found.group(1).rstrip("/") or None
+
+
 def _name(text: str) -> str | None:
     name = text.rstrip("/")
     return None if _DIGITS.issuperset(name) else name
