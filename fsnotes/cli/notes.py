@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
-from fsnotes.cli import columns
+from fsnotes.cli import columns, paging
 from fsnotes.cli.confirming import answer_form
 from fsnotes.cli.console import Console, shown, visible
 from fsnotes.cli.interrupts import uninterrupted
@@ -22,62 +22,12 @@ from fsnotes.errors import (
     NoteNotFound,
     NotText,
 )
-from fsnotes.listings import MAX_LIMIT
 from fsnotes.outcomes import Asked, Deletion, NoteRead, NotesListed, TrashListed, timestamp
 
 NOT_CONFIRMED: Final = 7
-_DEFAULT_PAGE: Final = 100
 
 
 # -- list and trash --------------------------------------------------------------------------------
-
-
-class _HasCursor(Protocol):
-    @property
-    def cursor(self) -> str | None: ...
-
-
-_Page = TypeVar("_Page", bound=_HasCursor)
-
-
-def _is_one_page(options: argparse.Namespace) -> bool:
-    return options.limit is not None or options.cursor is not None
-
-
-def _pages(options: argparse.Namespace, get: Callable[[str | None, int], _Page]) -> Iterator[_Page]:
-    """Give one page where a limit or a cursor is asked for, else all pages."""
-    one, cursor = _is_one_page(options), options.cursor
-    limit = options.limit if options.limit is not None else _DEFAULT_PAGE if one else MAX_LIMIT
-    while True:
-        page = get(cursor, limit)
-        yield page
-        cursor = page.cursor
-        if one or cursor is None:
-            return
-
-
-def _show_document(options: argparse.Namespace, console: Console, pages: Iterator[Any]) -> None:
-    """Show the pages as one document; the cursor is part of it where one page was asked for."""
-    whole: dict[str, Any] = {}
-    for page in pages:
-        for key, value in page.document().items():
-            if isinstance(value, list):
-                whole.setdefault(key, []).extend(value)
-            elif _is_one_page(options):
-                whole[key] = value
-    if "skipped" in whole:
-        whole["skipped"] = _added_up(whole["skipped"])
-    console.show_json(whole)
-
-
-def _added_up(skipped: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what was skipped on all pages: paths as they came, then one count for each reason."""
-    counts: dict[str, int] = {}
-    for item in skipped:
-        if "count" in item:
-            counts[item["reason"]] = counts.get(item["reason"], 0) + item["count"]
-    paths = [item for item in skipped if "count" not in item]
-    return paths + [{"count": count, "reason": reason} for reason, count in counts.items()]
 
 
 def list_notes(options: argparse.Namespace, console: Console) -> int:
@@ -96,9 +46,9 @@ def list_notes(options: argparse.Namespace, console: Console) -> int:
                 cursor=cursor,
             )
 
-        pages = _pages(options, get)
+        pages = paging.pages(options, get)
         if options.json:
-            _show_document(options, console, pages)
+            paging.show_document(options, console, pages)
         else:
             _say_notes(console, pages)
     return 0
@@ -122,29 +72,12 @@ def _say_notes(console: Console, pages: Iterator[NotesListed]) -> None:
         skipped += page.document()["skipped"]
         cursor = page.cursor
         found = found or bool(page.notes or page.folders)
-    for item in _added_up(skipped):
-        what = _left_out(item)
-        console.complain(f"skipped {what}: {item['reason'].replace('_', ' ')}")
-    _say_rest(console, cursor, found=found, nothing="no notes here")
-
-
-def _left_out(item: dict[str, Any]) -> str:
-    if "path" not in item:
-        return f"{item['count']} more"
-    # A name that is no text comes escaped already.
-    path: str = item["path"]
-    return path if item["reason"] == "unnameable" else shown(path)
+    paging.say_skipped(console, skipped)
+    paging.say_rest(console, cursor, found=found, nothing="no notes here")
 
 
 def _measures(size: int, when: str) -> str:
     return f"{columns.size(size):>{columns.SIZE_WIDTH}}  {when:<{columns.MOMENT_WIDTH}}"
-
-
-def _say_rest(console: Console, cursor: str | None, *, found: bool, nothing: str) -> None:
-    if cursor is not None:
-        console.complain(f"there is more: --cursor {cursor}")
-    elif not found and console.is_terminal:
-        console.complain(nothing)
 
 
 def trash(options: argparse.Namespace, console: Console) -> int:
@@ -154,9 +87,9 @@ def trash(options: argparse.Namespace, console: Console) -> int:
         def get(cursor: str | None, limit: int) -> TrashListed:
             return here.service.trash(here.call, here.uri, limit=limit, cursor=cursor)
 
-        pages = _pages(options, get)
+        pages = paging.pages(options, get)
         if options.json:
-            _show_document(options, console, pages)
+            paging.show_document(options, console, pages)
         else:
             _say_trash(console, pages)
     return 0
@@ -174,7 +107,7 @@ def _say_trash(console: Console, pages: Iterator[TrashListed]) -> None:
                 console.say(f"{entry.trash_id}\t{path}\t{entry.size}\t{entry.deleted_at}")
         cursor = page.cursor
         found = found or bool(page.entries)
-    _say_rest(console, cursor, found=found, nothing="the trash is empty")
+    paging.say_rest(console, cursor, found=found, nothing="the trash is empty")
 
 
 # -- read and create -------------------------------------------------------------------------------
