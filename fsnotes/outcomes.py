@@ -20,6 +20,7 @@ from fsnotes.notes.commands import (
     NoteText,
     Restored,
     Skipped,
+    TagCount,
     TrashEntry,
 )
 
@@ -112,6 +113,30 @@ class NotesListed:
         if self.cursor is not None:
             shape["nextCursor"] = self.cursor
         return shape
+
+
+@dataclass(frozen=True, slots=True)
+class TagsListed:
+    """One page of the tags of a workspace, the most used first."""
+
+    tags: tuple[TagCount, ...]
+    skipped: tuple[Skipped, ...]
+    cursor: str | None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {
+            "tags": [tag_count(tag) for tag in self.tags],
+            "skipped": [skipped(item) for item in self.skipped],
+        }
+        if self.cursor is not None:
+            shape["nextCursor"] = self.cursor
+        return shape
+
+
+def tag_count(tag: TagCount) -> Document:
+    """Return a tag as a listing shows it, without its number sign, as in frontmatter."""
+    return {"tag": tag.tag, "count": tag.count}
 
 
 @dataclass(frozen=True, slots=True)

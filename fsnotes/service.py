@@ -58,6 +58,7 @@ from fsnotes.outcomes import (
     NoteRead,
     NoteRestored,
     NotesListed,
+    TagsListed,
     TrashListed,
     WorkspaceShown,
     WorkspacesShown,
@@ -65,6 +66,7 @@ from fsnotes.outcomes import (
 from fsnotes.runners import Runner
 from fsnotes.sight import Sight
 from fsnotes.story import Story
+from fsnotes.tag_pages import list_tags
 
 READ_CHARACTERS: Final = 38_000
 """A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
@@ -128,6 +130,22 @@ class Service:
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
             command = ReadNote(path, heading, start_line, end_line, start_column, READ_CHARACTERS)
             return NoteRead(self._runner.run(grant, command, abandoned=call.abandoned))
+
+    def tags(
+        self,
+        call: Call,
+        workspace_uri: str,
+        *,
+        prefix: str = "",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> TagsListed:
+        """List the tags that begin with *prefix* in the folders that the caller may read, the most used first."""
+        with self._story(call, "notes_tags", workspace_uri, None):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return list_tags(
+                self._runner, grant, prefix=prefix, limit=limit, cursor=cursor, abandoned=call.abandoned
+            )
 
     def trash(
         self, call: Call, workspace_uri: str, *, limit: int = 100, cursor: str | None = None

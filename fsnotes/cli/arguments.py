@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, keys, notes, server
+from fsnotes.cli import doctor, edits, keys, notes, server, tags
 from fsnotes.cli.console import one_line
 from fsnotes.listings import MAX_LIMIT, SORTS
 
@@ -148,6 +148,10 @@ def parser() -> argparse.ArgumentParser:
         help="a property that is to go (may be repeated)",
     )
     _conditional(properties)
+
+    counted = _notes_command(commands, "tags", "list tags and how often each is used", tags.tags)
+    counted.add_argument("prefix", nargs="?", default="", help="what they begin with, such as work/")
+    _paged(counted)
 
     delete = _notes_command(commands, "delete", "ask, then move a note to the trash", notes.delete)
     delete.add_argument("title", help="the note's title, a part of it, or its path")

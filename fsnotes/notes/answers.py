@@ -18,6 +18,7 @@ from fsnotes import errors
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
+    CountTags,
     Created,
     CreateNote,
     Described,
@@ -35,6 +36,7 @@ from fsnotes.notes.commands import (
     Scanned,
     ScanNotes,
     SetProperties,
+    TagsCounted,
     Trashed,
     TrashNote,
     TrashPage,
@@ -42,7 +44,8 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
-from fsnotes.notes.model import SUFFIXES, is_note
+from fsnotes.notes.markdown.tags import level_of
+from fsnotes.notes.model import SUFFIXES, fold, is_note
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
@@ -102,6 +105,10 @@ def _found(scope: Scope, reply: Found) -> bool:
     )
 
 
+def _tags_counted(scope: Scope, reply: TagsCounted) -> bool:
+    return reply.resume is None or _beneath(scope, reply.resume)
+
+
 def _trash_page(scope: Scope, reply: TrashPage) -> bool:
     return _notes_within(scope, [entry.path for entry in reply.entries])
 
@@ -114,6 +121,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Scanned: _scanned,
     Described: _described,
     Found: _found,
+    TagsCounted: _tags_counted,
     TrashPage: _trash_page,
     NoteText: _one,
     Created: _one,
@@ -200,6 +208,17 @@ def _answers_find(command: FindNotes, reply: Found) -> bool:  # noqa: ARG001 - l
     return len(reply.matches) <= FIND_NOTES
 
 
+def _answers_count(command: CountTags, reply: TagsCounted) -> bool:
+    """Say whether each is a tag that was asked for, told once, and of what was left out nothing but counts."""
+    keys = {fold(each.tag) for each in reply.tags}
+    return (
+        len(keys) == len(reply.tags)
+        and all(key.startswith(command.prefix) for key in keys)
+        and all(level_of(each.tag) == each.tag and each.count for each in reply.tags)
+        and all(item.path is None for item in reply.skipped)
+    )
+
+
 def _answers_read(command: ReadNote, reply: NoteText) -> bool:
     return (
         _is_reading(reply.path, command.path)
@@ -267,6 +286,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     ScanNotes: _answers_scan,
     DescribeNotes: _answers_describe,
     FindNotes: _answers_find,
+    CountTags: _answers_count,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
     EditNote: _answers_edit,

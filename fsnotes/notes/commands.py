@@ -27,6 +27,8 @@ from fsnotes.notes.replies import (
     Scanned,
     Skipped,
     Swept,
+    TagCount,
+    TagsCounted,
     Trashed,
     TrashEntry,
     TrashPage,
@@ -41,6 +43,7 @@ __all__ = [
     "AppendNote",
     "Assignment",
     "Command",
+    "CountTags",
     "CreateNote",
     "Created",
     "DescribeNotes",
@@ -67,6 +70,8 @@ __all__ = [
     "Skipped",
     "SweepTemporaries",
     "Swept",
+    "TagCount",
+    "TagsCounted",
     "TrashEntry",
     "TrashNote",
     "TrashPage",
@@ -109,6 +114,14 @@ class FindNotes(Command[Found]):
     """Find the notes whose title or path is *title* (NFC, case-folded), or whose title contains it."""
 
     title: str
+    after: str | None = None
+
+
+@record
+class CountTags(Command[TagsCounted]):
+    """Count the tags whose compared form begins with *prefix*, in a stretch of the workspace."""
+
+    prefix: str = ""
     after: str | None = None
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from fsnotes.notes import creating, editing, finding, reading, scanning, trashing
+from fsnotes.notes import creating, editing, finding, reading, scanning, tagging, trashing
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
+    CountTags,
     CreateNote,
     DescribeNotes,
     EditNote,
@@ -65,6 +66,8 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return finding.describe(root, scope, command)
         case FindNotes():
             return finding.find(root, scope, command)
+        case CountTags():
+            return tagging.count(root, scope, command)
         case CreateNote():
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():

@@ -19,6 +19,7 @@ from fsnotes.notes.commands import (
     SKIP_REASONS,
     AppendNote,
     Command,
+    CountTags,
     CreateNote,
     DescribeNotes,
     EditNote,
@@ -51,6 +52,7 @@ from fsnotes.notes.shapes import (
     one_of,
     text_of,
 )
+from fsnotes.notes.tags import MAX_LENGTH
 from sandbox.errors import SandboxError
 from sandbox.names import MAX_PATH_BYTES, RelPath, is_entry_name
 from sandbox.records import fields
@@ -69,6 +71,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     ScanNotes,
     DescribeNotes,
     FindNotes,
+    CountTags,
     ReadNote,
     CreateNote,
     EditNote,
@@ -116,6 +119,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "reason": one_of(SKIP_REASONS),
     "resume": text_of(MAX_POSITION),
     "size": _size,
+    "tag": text_of(MAX_LENGTH),
     "title": text_of(MAX_TITLE),
     "total_lines": _line,
     "trash_id": _entry,

@@ -34,9 +34,10 @@ SKIP_REASONS: Final = frozenset(
         "too_deep",
         "too_many",
         "unreadable",
+        "not_text",
     }
 )
-"""Why a listing leaves something out."""
+"""Why a listing or a count leaves something out."""
 
 
 @record
@@ -98,6 +99,23 @@ class Found:
     """The matches of one stretch of the workspace, in path order."""
 
     matches: tuple[Match, ...]
+    resume: str | None
+
+
+@record
+class TagCount:
+    """A tag, or a level of nested tags, as it first stands, without its `#`, and how often it is used."""
+
+    tag: str
+    count: int
+
+
+@record
+class TagsCounted:
+    """The tags of one stretch of the workspace, and what was left out, counted by reason."""
+
+    tags: tuple[TagCount, ...]
+    skipped: tuple[Skipped, ...]
     resume: str | None
 
 
@@ -201,6 +219,7 @@ Reply = (
     Scanned
     | Described
     | Found
+    | TagsCounted
     | NoteText
     | Created
     | Edited

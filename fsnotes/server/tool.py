@@ -16,6 +16,7 @@ from fsnotes.outcomes import (
     NoteRead,
     NoteRestored,
     NotesListed,
+    TagsListed,
     TrashListed,
     WorkspacesShown,
 )
@@ -50,7 +51,16 @@ class Question(Protocol):
         """What must come back with the answer."""
 
 
-Shown = WorkspacesShown | NotesListed | NoteCreated | NoteEdited | Deletion | TrashListed | NoteRestored
+Shown = (
+    WorkspacesShown
+    | NotesListed
+    | NoteCreated
+    | NoteEdited
+    | TagsListed
+    | Deletion
+    | TrashListed
+    | NoteRestored
+)
 """The outcomes that have a document."""
 
 Outcome = Shown | NoteRead | Question

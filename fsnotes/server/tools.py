@@ -43,6 +43,7 @@ _MAX_PLACES: Final = 10_000
 _MAX_KEYS: Final = 100
 _MAX_KEY: Final = 256
 _MAX_YAML: Final = 65_536
+_MAX_TAG: Final = 256
 
 
 def _workspaces(service: Service, call: Call, _: dict[str, Any], __: Echo) -> Outcome:
@@ -96,6 +97,10 @@ def _properties(service: Service, call: Call, given: dict[str, Any], _: Echo) ->
         remove=given.get("unset", ()),
         **_optional(given),
     )
+
+
+def _tags(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.tags(call, given.pop("workspaceUri"), **given)
 
 
 def _delete(service: Service, call: Call, given: dict[str, Any], echo: Echo) -> Outcome:
@@ -306,6 +311,31 @@ TOOLS: Final = (
         ),
         output_schema=_edited({"absent": list_of(STRING), "absentMore": INTEGER}),
         run=_properties,
+    ),
+    Tool(
+        name="notes_tags",
+        title="List tags",
+        description="Lists the tags of all notes, the most used first; a nested one counts for those above it too.",
+        changes=False,
+        destroys=False,
+        repeatable=True,
+        asks=False,
+        input_schema=arguments(
+            WORKSPACE,
+            {
+                "prefix": text("What they begin with, such as work/", _MAX_TAG),
+                "limit": LIMIT,
+                "cursor": CURSOR,
+            },
+        ),
+        output_schema=result(
+            {
+                "tags": list_of(result({"tag": STRING, "count": INTEGER})),
+                "skipped": list_of(result({"reason": STRING, "count": INTEGER})),
+            },
+            {"nextCursor": STRING},
+        ),
+        run=_tags,
     ),
     Tool(
         name="notes_delete",

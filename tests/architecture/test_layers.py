@@ -65,6 +65,17 @@ ROOMS: dict[str, Room] = {
             *LEXICAL,
         )
     ),
+    "fsnotes.tag_pages": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+        )
+    ),
     "fsnotes.candidates": Room(
         ("fsnotes.access", "fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.runners", *LEXICAL)
     ),
@@ -85,6 +96,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.runners",
             "fsnotes.sight",
             "fsnotes.story",
+            "fsnotes.tag_pages",
             *LEXICAL,
         )
     ),

@@ -42,7 +42,13 @@ def test_serve_with_a_folder_simply_works_and_ends_with_its_input(shell: Shell) 
 def test_serve_read_only_offers_nothing_that_changes_a_note(shell: Shell) -> None:
     done = shell.run("serve", "~/Notes", "--read-only", "--jail", "off", stdin=frame(1, "tools/list"))
     assert (done.code, done.err) == (0, "")
-    assert names_of_tools(done) == ["notes_workspaces", "notes_list", "notes_read", "notes_trash"]
+    assert names_of_tools(done) == [
+        "notes_workspaces",
+        "notes_list",
+        "notes_read",
+        "notes_tags",
+        "notes_trash",
+    ]
 
 
 def test_serve_speaks_for_a_configured_workspace_too(shell: Shell) -> None:

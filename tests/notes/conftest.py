@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fsnotes import jailed
-from fsnotes.notes import finding, scanning
+from fsnotes.notes import finding, scanning, stretches
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import encode_command
@@ -50,6 +50,7 @@ def _calls_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no slow machine end a call early; the bound in time is tested with a clock of its own."""
     monkeypatch.setattr(finding, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(scanning, "CALL_SECONDS", 60.0)
+    monkeypatch.setattr(stretches, "CALL_SECONDS", 60.0)
 
 
 class Vault:

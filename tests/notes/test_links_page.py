@@ -12,7 +12,7 @@ from fsnotes.notes.catalogue import Catalogue, in_order
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.relinking import Reason, Relinking
 from fsnotes.notes.splices import apply
-from fsnotes.notes.tags import MAX_LENGTH, tags_of
+from fsnotes.notes.tags import MAX_LENGTH, MAX_TAGS, tags_of
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/links.md").read_text(encoding="utf-8")
 LEADING = re.findall(r"^\| `(!?\[[^`]*)` \| ((?:`[^` ]+`|, )+|nothing) \|$", PAGE, re.MULTILINE)
@@ -49,3 +49,4 @@ def test_every_row_of_the_page_is_an_example() -> None:
 def test_the_reasons_and_the_bound_of_the_page_are_those_that_are_given() -> None:
     assert [reason for reason in Reason if f"| `{reason.value}` |" not in PAGE] == []
     assert f"{MAX_LENGTH} characters" in PAGE
+    assert f"{MAX_TAGS} different tags" in PAGE

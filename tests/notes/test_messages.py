@@ -23,6 +23,7 @@ from fsnotes.notes.commands import (
     AppendNote,
     Assignment,
     Command,
+    CountTags,
     Created,
     CreateNote,
     Described,
@@ -49,6 +50,8 @@ from fsnotes.notes.commands import (
     Skipped,
     SweepTemporaries,
     Swept,
+    TagCount,
+    TagsCounted,
     Trashed,
     TrashEntry,
     TrashNote,
@@ -78,6 +81,7 @@ REPLIES = {
     ScanNotes: Scanned,
     DescribeNotes: Described,
     FindNotes: Found,
+    CountTags: TagsCounted,
     ReadNote: NoteText,
     CreateNote: Created,
     EditNote: Edited,
@@ -234,6 +238,14 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
         ),
     ),
     FindNotes: (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),), "a/n.md")),
+    CountTags: (
+        CountTags("stra"),
+        TagsCounted(
+            (TagCount("Stra\u00dfe", 3), TagCount("strahl/\U0001f600", 1)),
+            (Skipped(None, 2, "not_text"), Skipped(None, 1, "link")),
+            "a/n.md",
+        ),
+    ),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
     CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
     EditNote: (
@@ -586,6 +598,10 @@ added = records.replace(edited, places=None)
 less = records.replace(added, absent=("k", "l"))
 
 
+def tagged(*more: TagCount) -> TagsCounted:
+    return TagsCounted((TagCount("a", 1), *more), (), None)
+
+
 @pytest.mark.parametrize(
     ("command", "reply"),
     [
@@ -630,6 +646,15 @@ less = records.replace(added, absent=("k", "l"))
         (DescribeNotes(("a/n.md",)), Described((), (Skipped("a/n.md", 2, "unreadable"),), ())),
         (DescribeNotes(("a/n.md",)), Described((), (Skipped(None, 1, "unreadable"),), ())),
         (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),) * 201, None)),
+        (CountTags("b"), tagged()),
+        (CountTags(), tagged(TagCount("A", 1))),
+        (CountTags(), tagged(TagCount("#b", 1))),
+        (CountTags(), tagged(TagCount("b c", 1))),
+        (CountTags(), tagged(TagCount("b/", 1))),
+        (CountTags(), tagged(TagCount("", 1))),
+        (CountTags(), tagged(TagCount("b", 0))),
+        (CountTags(), records.replace(tagged(), skipped=(Skipped("a/n.md", 1, "not_text"),))),
+        (CountTags(), records.replace(tagged(), resume="z.md")),
         (ScanNotes("a", budget=1), Scanned((NoteStat("a/n.md", 1, 2),) * 2, (), (), None)),
         (ScanNotes("a"), Scanned((NoteStat("b/c/n.md", 1, 2),), (), (), None)),
         (ScanNotes("z"), Scanned((), (), (), None)),
@@ -657,11 +682,12 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 11)),
         (EditNote("a/n", "x", heading="h"), added),
         (AppendNote("a/n", "x"), added),
+        (CountTags("a"), tagged(TagCount("A/b", 2), TagCount("a/2024", 1))),
         (SetProperties("a/n", (Assignment("a", "1"),)), added),
         (SetProperties("a/n", (), ("l", "m", "k")), less),
     ],
 )
-def test_the_nearest_reply_to_a_change_is_accepted(command: Command[Any], reply: Reply) -> None:
+def test_the_nearest_honest_reply_is_accepted(command: Command[Any], reply: Reply) -> None:
     check_reply(SCOPE, command, reply)
 
 

@@ -22,6 +22,7 @@ NAMES = [
     "notes_edit",
     "notes_append",
     "notes_properties",
+    "notes_tags",
     "notes_delete",
     "notes_trash",
     "notes_restore",
@@ -47,6 +48,7 @@ def test_the_order_is_fixed_and_read_only_leaves_out_what_changes_things() -> No
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_tags",
         "notes_trash",
     ]
 

@@ -109,6 +109,23 @@ def test_a_listing_says_what_there_is_and_what_was_skipped(notes: Vault) -> None
     assert [note["path"] for note in everything["notes"]] == ["Folder/c.md", "b.md"]
 
 
+def test_tags_are_counted_and_paged(notes: Vault) -> None:
+    notes.write("a.md", "---\ntags: [Work/mail]\n---\n# A\n\n#work #x `#no`\n")
+    (notes.folder / "bad.md").write_bytes(b"\xff")
+    document = structured(notes.wire, "notes_tags", notes.args(limit=2))
+    cursor = document.pop("nextCursor")
+    assert document == {
+        "tags": [{"tag": "Work", "count": 2}, {"tag": "Work/mail", "count": 1}],
+        "skipped": [{"count": 1, "reason": "not_text"}],
+    }
+    assert structured(notes.wire, "notes_tags", notes.args(cursor=cursor)) == {
+        "tags": [{"tag": "x", "count": 1}],
+        "skipped": [],
+    }
+    document = structured(notes.wire, "notes_tags", notes.args(prefix="#work/"))
+    assert document["tags"] == [{"tag": "Work/mail", "count": 1}]
+
+
 def test_a_file_whose_name_is_no_unicode_is_counted_and_breaks_nothing(notes: Vault) -> None:
     notes.write("a.md", "a")
     with open(os.fsencode(notes.folder) + b"/caf\xe9.md", "wb"):
@@ -351,6 +368,8 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_append", {"path": "fifo", "text": "x", "dryRun": True}, "not_allowed: "),
         ("notes_list", {"folder": "nowhere"}, "not_found: "),
         ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
+        ("notes_tags", {"cursor": "forged"}, "invalid_argument: "),
+        ("notes_tags", {"prefix": 7}, "invalid_argument: "),
         ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_restore", {"trashId": "nothing"}, "not_found: "),
         ("notes_delete", {"title": "nothing like it"}, "not_found: "),
@@ -386,6 +405,7 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_tags",
         "notes_trash",
     ]
     assert read(wire, vault.args(path="a"))[1] == "# A\n"

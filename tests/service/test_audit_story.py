@@ -135,6 +135,11 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.trash(BOB, uri),
         ("notes_trash", None, "not_allowed"),
     ),
+    "tags without a right": (
+        NotAllowed,
+        lambda service, uri: service.tags(BOB, uri),
+        ("notes_tags", None, "not_allowed"),
+    ),
     "create over a note": (
         NoteExists,
         lambda service, uri: service.create(ALICE, uri, "Projects/Plan", TEXT),

@@ -1,0 +1,147 @@
+"""How one call looks into the notes of a workspace, one after the other in path order, for as long as a call may take.
+
+A call is bounded by entries, by notes, by bytes and by time, as a search for titles is (`finding.py`), and by what it
+has to say. The next call goes on where it ended. What was left out is counted by reason and not named: a listing
+names it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import Final
+
+from fsnotes.notes.commands import Skipped
+from fsnotes.notes.scanning import Seen, position_text, reason_of, walk
+from fsnotes.notes.scope import Scope
+from sandbox.errors import Missing, NotAFolder, SandboxError
+from sandbox.names import RelPath
+from sandbox.root import Root, Shelf
+
+ENTRIES: Final = 2_000
+"""A call examines no more entries than this."""
+
+NOTES: Final = 500
+"""A call looks into no more notes than this."""
+
+READ_BYTES: Final = 1_048_576
+"""A call begins no further note once it has read this much."""
+
+CALL_SECONDS: Final = 0.05
+"""A call begins no further note once it has taken this long."""
+
+LEAST_ENTRIES: Final = 16
+"""A call examines this many entries whatever time it takes, so that a chain of calls comes to its end."""
+
+TOLD_CHARACTERS: Final = 131_072
+"""A call begins no further note once it has found so much text to tell of: a reply has a bound in bytes."""
+
+Clock = Callable[[], float]
+
+
+class Stretch:
+    """The part of the walk through *folder* that one call makes, behind *after*. To be gone through once.
+
+    *resume* is the position from which the next call goes on, None once the walk is over.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_folder",
+        "_root",
+        "_seen",
+        "_shelf",
+        "_size",
+        "_skipped",
+        "_steps",
+        "_told",
+        "resume",
+    )
+
+    def __init__(
+        self, root: Root, scope: Scope, folder: str, *, after: str | None, clock: Clock = time.monotonic
+    ) -> None:
+        """Begin it. Raises what `walk` raises."""
+        self.resume: str | None = None
+        self._clock = clock
+        self._steps = walk(root, scope, folder, recursive=True, after=after)
+        self._root = root
+        # The notes of a folder come one after the other, so it is held open.
+        self._shelf: Shelf | None = None
+        self._folder: RelPath | None = None
+        self._seen = self._size = self._told = 0
+        self._skipped: dict[str, int] = {}
+
+    def notes(self) -> Generator[tuple[RelPath, bytes], None, None]:
+        """Yield each note with its bytes; those that vanished are left out, and what cannot be read is counted.
+
+        Close it: a folder is open meanwhile.
+        """
+        try:
+            yield from self._notes()
+        finally:
+            self._close()
+
+    def _notes(self) -> Iterator[tuple[RelPath, bytes]]:
+        end = math.inf
+        for examined, (position, finding) in enumerate(self._steps, start=1):
+            match finding:
+                case Seen(path, _):
+                    data = self._look(path)
+                    if data is not None:
+                        yield path, data
+                case Skipped():
+                    self.skip(finding.reason, finding.count)
+            if examined == 1:
+                # From here on: what it took to list the folder is no reason to look at less of it.
+                end = self._clock() + CALL_SECONDS
+            if self._is_over(examined) or (examined >= LEAST_ENTRIES and not self._clock() < end):
+                self.resume = position_text(position)
+                return
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        """Count what was left out."""
+        self._skipped[reason] = self._skipped.get(reason, 0) + count
+
+    def tell(self, characters: int) -> None:
+        """Take into account that the reply has so many *characters* more."""
+        self._told += characters
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out, one count for each reason."""
+        return tuple(Skipped(None, count, reason) for reason, count in self._skipped.items())
+
+    def _look(self, path: RelPath) -> bytes | None:
+        self._seen += 1
+        try:
+            data = self._shelved(path).read(path.name)
+        except (Missing, NotAFolder):
+            return None
+        except SandboxError as error:
+            self.skip(reason_of(error))
+            return None
+        self._size += len(data)
+        return data
+
+    def _shelved(self, path: RelPath) -> Shelf:
+        """Return the folder of *path*, open."""
+        folder = path.parent
+        if self._shelf is None or self._folder != folder:
+            self._close()
+            self._shelf, self._folder = self._root.shelf(folder), folder
+        return self._shelf
+
+    def _close(self) -> None:
+        shelf, self._shelf = self._shelf, None
+        if shelf is not None:
+            shelf.close()
+
+    def _is_over(self, examined: int) -> bool:
+        return (
+            examined >= ENTRIES
+            or self._seen >= NOTES
+            or self._size >= READ_BYTES
+            or self._told >= TOLD_CHARACTERS
+        )
