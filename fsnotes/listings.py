@@ -25,6 +25,7 @@ from fsnotes.notes.commands import (
 )
 from fsnotes.notes.globs import Glob
 from fsnotes.notes.scanning import place_of, position_after
+from fsnotes.notes.tags import key_of
 from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
 from fsnotes.pages import Page, Query, foreign_cursor, path_key
 from fsnotes.runners import Runner
@@ -35,6 +36,9 @@ MAX_SCANS: Final = 500
 
 PAGE_SCANS: Final = 20
 """Bounded calls chained for one page in path order; a page may be short or empty and still have a successor."""
+
+LOOKS: Final = 10
+"""How many times as many calls it may be where each note must be looked into."""
 
 SCAN_BUDGET: Final = 2_000
 """Entries that a bounded call examines."""
@@ -50,6 +54,7 @@ class ListQuery:
     folder: str = ""
     recursive: bool = False
     glob: str | None = None
+    tag: str | None = None
     sort: str = "path"
     limit: int = 100
 
@@ -58,6 +63,13 @@ class ListQuery:
             raise InvalidArgument("sort", f"one of {', '.join(SORTS)}")
         if not 1 <= self.limit <= MAX_LIMIT:
             raise InvalidArgument("limit", f"from 1 to {MAX_LIMIT}")
+        if self.tag is not None and self.tag_key is None:
+            raise InvalidArgument("tag", "no tag is written so")
+
+    @property
+    def tag_key(self) -> str | None:
+        """The form in which the tag is compared; None where none is asked for."""
+        return None if self.tag is None else key_of(self.tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +82,12 @@ class _Lister:
     abandoned: Callable[[], bool]
 
     def scan(self, after: str | None, *, budget: int = SCAN_BUDGET) -> Scanned:
-        command = ScanNotes(self.query.folder, self.query.recursive, after, budget)
+        command = ScanNotes(self.query.folder, self.query.recursive, after, budget, self.query.tag_key)
         return self.runner.run(self.grant, command, abandoned=self.abandoned)
+
+    def most(self, scans: int) -> range:
+        """Return so many turns as there may be calls where *scans* are enough if nothing is looked into."""
+        return range(scans if self.query.tag is None else scans * LOOKS)
 
     def wanted(self, scanned: Scanned) -> list[NoteStat]:
         """Return the notes that the query's glob lets through."""
@@ -81,8 +97,8 @@ class _Lister:
         return [note for note in scanned.notes if glob.matches(note.path)]
 
     def folders(self, scanned: Scanned) -> tuple[str, ...]:
-        """Return the folders to show: none where a glob asks for notes."""
-        return scanned.folders if self.query.glob is None else ()
+        """Return the folders to show: none where a glob or a tag asks for notes."""
+        return scanned.folders if self.query.glob is None and self.query.tag is None else ()
 
     def describe(self, paths: tuple[str, ...]) -> dict[str | None, NoteSummary | Skipped]:
         found: dict[str | None, NoteSummary | Skipped] = {}
@@ -108,6 +124,7 @@ def list_notes(
         query.folder,
         query.recursive,
         query.glob,
+        query.tag_key,
         query.sort,
     )
     lister = _Lister(runner, grant, query, abandoned)
@@ -210,8 +227,8 @@ def _collect_in_path_order(
 ) -> tuple[str, ...] | None:
     """Fill the page from *after* on; return where the next one starts, None at the end."""
     # Most entries of most folders are notes, so more than this would be looked at in vain.
-    budget = min(SCAN_BUDGET, 2 * collected.left + 100)
-    for _ in range(PAGE_SCANS):
+    budget = min(SCAN_BUDGET, 2 * collected.left + 100) if lister.query.tag is None else SCAN_BUDGET
+    for _ in lister.most(PAGE_SCANS):
         scanned = lister.scan(after, budget=budget)
         items: list[tuple[str, NoteStat | Skipped | str]] = [
             (note.path, note) for note in lister.wanted(scanned)
@@ -233,8 +250,10 @@ def _collect_in_path_order(
             if item is not None and not collected.take(item):
                 return (after,) if after is not None else None
             after = position_after(path) if isinstance(listed, Skipped) else path
-        collected.mention(counted)
-        after = scanned.resume
+        if len(fitting) == len(items):
+            collected.mention(counted)
+            after = scanned.resume
+        # Else some have vanished since they were listed, and the page may have room for what comes behind them.
         if after is None or collected.left == 0:
             break
         budget = min(SCAN_BUDGET, 2 * budget)
@@ -250,7 +269,7 @@ def _collect_sorted(
     """
     rows: list[tuple[int, tuple[str, ...], str]] = []
     after: str | None = None
-    for _ in range(MAX_SCANS):
+    for _ in lister.most(MAX_SCANS):
         scanned = lister.scan(after)
         by_time = lister.query.sort == "modified"
         rows += [

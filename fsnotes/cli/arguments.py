@@ -88,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument(
         "--glob", metavar="PATTERN", help="only notes that match, such as 'Projects/**' or '*.draft.md'"
     )
+    listing.add_argument("--tag", help="only notes with this tag, or with one nested in it")
     listing.add_argument(
         "--sort", choices=SORTS, default="path", help="path (default), newest or largest first"
     )

@@ -41,6 +41,7 @@ def list_notes(options: argparse.Namespace, console: Console) -> int:
                 folder=options.folder,
                 recursive=options.recursive,
                 glob=options.glob,
+                tag=options.tag,
                 sort=options.sort,
                 limit=limit,
                 cursor=cursor,

@@ -189,7 +189,9 @@ def _is_reading(path: str, asked: str) -> bool:
 
 def _answers_scan(command: ScanNotes, reply: Scanned) -> bool:
     found = len(reply.notes) + len(reply.folders) + len(reply.skipped)
-    return found <= max(1, min(command.budget, MAX_BUDGET))
+    return found <= max(1, min(command.budget, MAX_BUDGET)) and not (
+        command.tag is not None and reply.folders
+    )
 
 
 def _answers_describe(command: DescribeNotes, reply: Described) -> bool:

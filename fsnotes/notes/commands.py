@@ -94,12 +94,16 @@ class Command(Generic[ReplyT]):
 
 @record
 class ScanNotes(Command[Scanned]):
-    """List the notes of *folder* (empty: all folders of the scope), about *budget* entries a call."""
+    """List the notes of *folder* (empty: all folders of the scope), about *budget* entries a call.
+
+    With *tag*, in the form in which tags are compared, only the notes that have it or one nested in it, and no folders.
+    """
 
     folder: str = ""
     recursive: bool = False
     after: str | None = None
     budget: int = 2000
+    tag: str | None = None
 
 
 @record

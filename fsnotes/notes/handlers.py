@@ -60,8 +60,10 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
     match command:
         case ReadNote():
             return reading.read(root, scope, command)
-        case ScanNotes():
+        case ScanNotes(tag=None):
             return scanning.scan(root, scope, command)
+        case ScanNotes(tag=str(tag)):
+            return tagging.scan(root, scope, command, tag)
         case DescribeNotes():
             return finding.describe(root, scope, command)
         case FindNotes():

@@ -202,7 +202,7 @@ class _Walk:
         except SandboxError as error:
             if not start:
                 reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
-                yield (*folder.parts, _BEHIND), _skipped(folder.parts, reason)
+                yield (*folder.parts, _BEHIND), left_out(folder.parts, reason)
             return
         first = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
         for item in itertools.islice(items, first, None):
@@ -243,21 +243,21 @@ class _Walk:
         name, kind, entry = item
         parts = (*folder.parts, name)
         if kind == _UNNAMEABLE or entry is None:
-            return _skipped(parts, "unnameable"), None
+            return left_out(parts, "unnameable"), None
         try:
             path = folder.child(name)
         except InvalidPath:
-            return _skipped(parts, "too_deep"), None
+            return left_out(parts, "too_deep"), None
         if self._scope.ignores(path):
             return None, None
         if kind == _PLACEHOLDER:
-            return _skipped(parts, "not_downloaded"), None
+            return left_out(parts, "not_downloaded"), None
         try:
             return self._judge(path, entry, chain)
         except (Missing, NotAFolder):
             return None, None
         except SandboxError as error:
-            return _skipped(parts, reason_of(error)), None
+            return left_out(parts, reason_of(error)), None
 
     def _judge(self, path: RelPath, entry: Entry, chain: _Chain) -> tuple[Finding, RelPath | None]:
         match entry.kind:
@@ -265,15 +265,15 @@ class _Walk:
                 return Seen(path, self._root.stat(path)), None
             case Kind.FOLDER if self._recursive:
                 if _place(entry) in chain:
-                    return _skipped(path.parts, "link"), None
+                    return left_out(path.parts, "link"), None
                 return None, path
             case Kind.FOLDER:
                 # A look tells a mount that the policy refuses; in a recursive walk the listing of it does.
                 return (Folder(path) if self._root.kind(path) is Kind.FOLDER else None), None
             case Kind.LINK:
-                return _skipped(path.parts, "link"), None
+                return left_out(path.parts, "link"), None
             case Kind.OTHER:
-                return _skipped(path.parts, "special_file"), None
+                return left_out(path.parts, "special_file"), None
 
 
 def _place(entry: Entry | None) -> tuple[int, int] | None:
@@ -286,7 +286,8 @@ def _longer(chain: _Chain, entry: Entry | None) -> _Chain:
     return chain if place is None else (*chain, place)
 
 
-def _skipped(parts: Position, reason: str) -> Skipped:
+def left_out(parts: Position, reason: str) -> Skipped:
+    """Return what a listing says of an entry that it leaves out; one whose name could deceive is only counted."""
     path = "/".join(parts)
     return Skipped(path if path and not is_deceptive(path) else None, 1, reason)
 

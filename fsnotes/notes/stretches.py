@@ -1,19 +1,18 @@
 """How one call looks into the notes of a workspace, one after the other in path order, for as long as a call may take.
 
 A call is bounded by entries, by notes, by bytes and by time, as a search for titles is (`finding.py`), and by what it
-has to say. The next call goes on where it ended. What was left out is counted by reason and not named: a listing
-names it.
+has to say. The next call goes on where it ended.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Final
 
 from fsnotes.notes.commands import Skipped
-from fsnotes.notes.scanning import Seen, position_text, reason_of, walk
+from fsnotes.notes.scanning import Seen, left_out, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.names import RelPath
@@ -47,34 +46,34 @@ class Stretch:
     """
 
     __slots__ = (
-        "_clock",
-        "_folder",
-        "_root",
-        "_seen",
-        "_shelf",
-        "_size",
-        "_skipped",
-        "_steps",
-        "_told",
-        "resume",
-    )
+        "_clock", "_entries", "_folder", "_root", "_seen", "_shelf", "_size", "_skipped", "_steps", "_told", "resume",
+    )  # fmt: skip
 
     def __init__(
-        self, root: Root, scope: Scope, folder: str, *, after: str | None, clock: Clock = time.monotonic
+        self,
+        root: Root,
+        scope: Scope,
+        folder: str = "",
+        *,
+        recursive: bool = True,
+        after: str | None,
+        entries: int = ENTRIES,
+        clock: Clock = time.monotonic,
     ) -> None:
         """Begin it. Raises what `walk` raises."""
         self.resume: str | None = None
         self._clock = clock
-        self._steps = walk(root, scope, folder, recursive=True, after=after)
+        self._steps = walk(root, scope, folder, recursive=recursive, after=after)
+        self._entries = max(1, min(entries, ENTRIES))
         self._root = root
         # The notes of a folder come one after the other, so it is held open.
         self._shelf: Shelf | None = None
         self._folder: RelPath | None = None
         self._seen = self._size = self._told = 0
-        self._skipped: dict[str, int] = {}
+        self._skipped: list[Skipped] = []
 
-    def notes(self) -> Generator[tuple[RelPath, bytes], None, None]:
-        """Yield each note with its bytes; those that vanished are left out, and what cannot be read is counted.
+    def notes(self) -> Generator[tuple[Seen, bytes], None, None]:
+        """Yield each note with its bytes; those that vanished are left out, and what cannot be read is `skipped`.
 
         Close it: a folder is open meanwhile.
         """
@@ -83,26 +82,9 @@ class Stretch:
         finally:
             self._close()
 
-    def _notes(self) -> Iterator[tuple[RelPath, bytes]]:
-        end = math.inf
-        for examined, (position, finding) in enumerate(self._steps, start=1):
-            match finding:
-                case Seen(path, _):
-                    data = self._look(path)
-                    if data is not None:
-                        yield path, data
-                case Skipped():
-                    self.skip(finding.reason, finding.count)
-            if examined == 1:
-                # From here on: what it took to list the folder is no reason to look at less of it.
-                end = self._clock() + CALL_SECONDS
-            if self._is_over(examined) or (examined >= LEAST_ENTRIES and not self._clock() < end):
-                self.resume = position_text(position)
-                return
-
-    def skip(self, reason: str, count: int = 1) -> None:
-        """Count what was left out."""
-        self._skipped[reason] = self._skipped.get(reason, 0) + count
+    def skip(self, note: Seen, reason: str) -> None:
+        """Leave out a note that was looked into."""
+        self._skipped.append(left_out(note.path.parts, reason))
 
     def tell(self, characters: int) -> None:
         """Take into account that the reply has so many *characters* more."""
@@ -110,17 +92,43 @@ class Stretch:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out, one count for each reason."""
-        return tuple(Skipped(None, count, reason) for reason, count in self._skipped.items())
+        """What was left out, in order."""
+        return tuple(self._skipped)
 
-    def _look(self, path: RelPath) -> bytes | None:
+    @property
+    def counted(self) -> tuple[Skipped, ...]:
+        """What was left out, one count for each reason and no names: a listing has them."""
+        counts: dict[str, int] = {}
+        for item in self._skipped:
+            counts[item.reason] = counts.get(item.reason, 0) + item.count
+        return tuple(Skipped(None, count, reason) for reason, count in counts.items())
+
+    def _notes(self) -> Generator[tuple[Seen, bytes], None, None]:
+        end = math.inf
+        for examined, (position, finding) in enumerate(self._steps, start=1):
+            match finding:
+                case Seen():
+                    data = self._look(finding)
+                    if data is not None:
+                        yield finding, data
+                case Skipped(path):
+                    self._skipped.append(finding)
+                    self._told += len(path or "")
+            if examined == 1:
+                # From here on: what it took to list the folder is no reason to look at less of it.
+                end = self._clock() + CALL_SECONDS
+            if self._is_over(examined) or (examined >= LEAST_ENTRIES and not self._clock() < end):
+                self.resume = position_text(position)
+                return
+
+    def _look(self, note: Seen) -> bytes | None:
         self._seen += 1
         try:
-            data = self._shelved(path).read(path.name)
+            data = self._shelved(note.path).read(note.path.name)
         except (Missing, NotAFolder):
             return None
         except SandboxError as error:
-            self.skip(reason_of(error))
+            self.skip(note, reason_of(error))
             return None
         self._size += len(data)
         return data
@@ -140,7 +148,7 @@ class Stretch:
 
     def _is_over(self, examined: int) -> bool:
         return (
-            examined >= ENTRIES
+            examined >= self._entries
             or self._seen >= NOTES
             or self._size >= READ_BYTES
             or self._told >= TOLD_CHARACTERS

@@ -188,6 +188,7 @@ TOOLS: Final = (
                 "folder": text("Folder in the workspace (default: all of it)", MAX_PATH),
                 "recursive": flag("Also in the folders below (default false)"),
                 "glob": text("Only paths that match, such as Projects/**/*.md", 1024, least=1),
+                "tag": text("Only with this tag or one nested in it", _MAX_TAG, least=1),
                 "sort": one_of("Order: by path, newest first or largest first (default path)", SORTS),
                 "limit": LIMIT,
                 "cursor": CURSOR,

@@ -61,6 +61,16 @@ def test_list_takes_a_folder_a_pattern_and_an_order(shell: Shell) -> None:
     assert paths("--recursive", "--glob", "P/**") == ["P/Q/c.markdown", "P/b.md"]
 
 
+def test_list_takes_a_tag(shell: Shell) -> None:
+    shell.write("a.md", "#Work/mail\n")
+    shell.write("P/b.md", "---\ntags: work\n---\n")
+    shell.write("P/c.md", "#workshop\n")
+    done = shell.there("list", "-r", "--tag", "#work")
+    assert [line.split("\t")[0] for line in done.out.splitlines()] == ["P/b.md", "a.md"]
+    assert shell.there("list", "--tag", "work/mail").out.split("\t")[0] == "a.md"
+    assert refused(shell.there("list", "--tag", "two words"), 2, "invalid_argument")
+
+
 def test_list_of_an_empty_vault_says_nothing_to_a_program_and_says_so_to_a_person(shell: Shell) -> None:
     assert shell.there("list") == Done(0)
     assert shell.there("list", "--json").document() == {"notes": [], "folders": [], "skipped": []}

@@ -657,6 +657,7 @@ def tagged(*more: TagCount) -> TagsCounted:
         (CountTags(), records.replace(tagged(), resume="z.md")),
         (ScanNotes("a", budget=1), Scanned((NoteStat("a/n.md", 1, 2),) * 2, (), (), None)),
         (ScanNotes("a"), Scanned((NoteStat("b/c/n.md", 1, 2),), (), (), None)),
+        (ScanNotes("a", tag="t"), Scanned((), ("a/sub",), (), None)),
         (ScanNotes("z"), Scanned((), (), (), None)),
         (ScanNotes("../a"), Scanned((), (), (), None)),
         (ListTrash(None, 1), TrashPage((entry, records.replace(entry, trash_id=OLDER)), None)),

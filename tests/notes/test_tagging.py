@@ -1,4 +1,4 @@
-"""Counting tags in bounded stretches: all of them, once each, and what could not be looked at is counted too."""
+"""Counting tags and finding notes by them in bounded stretches: all of them, once each, and what could not be seen."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from fsnotes.errors import PathRefused
 from fsnotes.notes import stretches, tagging
-from fsnotes.notes.commands import CountTags, TagsCounted
+from fsnotes.notes.commands import CountTags, Scanned, ScanNotes, Skipped, TagsCounted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import MAX_TAGS
 from sandbox.names import ROOT
@@ -113,3 +114,83 @@ def test_a_call_tells_of_a_bounded_number_of_tags(vault: Vault) -> None:
 def test_a_note_without_tags_adds_nothing(vault: Vault, note: bytes) -> None:
     vault.write("a.md", note)
     assert counted(vault) == ({}, {}, 1)
+
+
+# -- notes with a tag ------------------------------------------------------------------------------
+
+
+def with_tag(vault: Vault, tag: str, folder: str = "", *, budget: int = 2_000, **scope: Any) -> Scanned:
+    found: list[Any] = []
+    skipped: list[Skipped] = []
+    after: str | None = None
+    for _ in range(1000):
+        part = vault.run(ScanNotes(folder, True, after, budget, tag), **scope)  # noqa: FBT003
+        assert len(part.notes) + len(part.skipped) <= budget
+        found += part.notes
+        skipped += part.skipped
+        after = part.resume
+        if after is None:
+            return Scanned(tuple(found), (), tuple(skipped), None)
+    raise AssertionError("the walk does not end")
+
+
+def paths(scanned: Scanned) -> list[str]:
+    return [note.path for note in scanned.notes]
+
+
+def test_notes_are_found_by_a_tag_and_by_what_is_nested_in_it(vault: Vault) -> None:
+    vault.write("a.md", b"---\r\ntags: [Work]\r\n---\r\n")
+    vault.write("b/c.md", "\ufeff#work/Caf\u00e9\r\n".encode())
+    vault.write("d.md", b"#workshop `#work` %%#work%%\n\n```\n#work\n```\n")
+    vault.write("e.txt", b"#work")
+    assert paths(with_tag(vault, "work")) == ["a.md", "b/c.md"]
+    assert paths(with_tag(vault, "work/caf\u00e9")) == ["b/c.md"]
+    assert paths(with_tag(vault, "none")) == []
+    assert paths(with_tag(vault, "work", "b")) == ["b/c.md"]
+    assert paths(vault.run(ScanNotes("", tag="work"))) == ["a.md"]
+    status = os.stat(vault.disk.path("root/b/c.md"))
+    (note,) = with_tag(vault, "work", "b").notes
+    assert (note.size, note.mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def test_what_cannot_be_looked_into_is_skipped_by_name(vault: Vault) -> None:
+    vault.write("bad.md", b"#work \xff")
+    vault.write("c\u202e.md", b"\xff")
+    vault.write("large.md", b"#work" + b"x" * 1_048_576)
+    vault.write("other.md", b"nothing")
+    vault.build("link.md => other.md", "sub/")
+    scanned = with_tag(vault, "work")
+    assert (scanned.notes, scanned.folders, scanned.skipped) == (
+        (),
+        (),
+        (
+            Skipped("bad.md", 1, "not_text"),
+            Skipped(None, 1, "not_text"),
+            Skipped("large.md", 1, "too_large"),
+            Skipped("link.md", 1, "link"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_stretches_of_any_size_find_the_same_notes(vault: Vault, budget: int) -> None:
+    vault.build(
+        *(f"f{number % 3}/{number}.md: {'#x' if number % 2 else '#y'}" for number in range(12)), "f => f1"
+    )
+    assert with_tag(vault, "x", budget=budget) == with_tag(vault, "x")
+    assert len(with_tag(vault, "x").notes) == 6
+
+
+def test_notes_are_found_in_the_scope_alone(vault: Vault) -> None:
+    vault.build("a/x.md: #t", "b/x.md: #t", "ab/x.md: #t", "x.md: #t", "b/in/x.md: #t")
+    assert paths(with_tag(vault, "t", folders=("b",), ignore=("b/in/**",))) == ["b/x.md"]
+    with pytest.raises(PathRefused):
+        vault.run(ScanNotes("a", tag="t"), folders=("b",))
+
+
+def test_a_search_by_a_tag_ends_once_it_has_taken_long(vault: Vault) -> None:
+    vault.build(*(f"{number:02}.md: #t" for number in range(40)))
+    ticks = iter(range(0, 100_000, 100))
+    root, scope = vault.workspace.root, Scope((ROOT,))
+    found = tagging.scan(root, scope, ScanNotes(), "t", clock=lambda: float(next(ticks)))
+    assert (len(found.notes), found.resume) == (stretches.LEAST_ENTRIES, "15.md")

@@ -122,6 +122,11 @@ def test_tags_are_counted_and_paged(notes: Vault) -> None:
         "tags": [{"tag": "x", "count": 1}],
         "skipped": [],
     }
+    listed = structured(notes.wire, "notes_list", notes.args(tag="#work"))
+    assert ([note["path"] for note in listed["notes"]], listed["skipped"]) == (
+        ["a.md"],
+        [{"path": "bad.md", "reason": "not_text"}],
+    )
     document = structured(notes.wire, "notes_tags", notes.args(prefix="#work/"))
     assert document["tags"] == [{"tag": "Work/mail", "count": 1}]
 
@@ -368,6 +373,7 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_append", {"path": "fifo", "text": "x", "dryRun": True}, "not_allowed: "),
         ("notes_list", {"folder": "nowhere"}, "not_found: "),
         ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
+        ("notes_list", {"tag": "two words"}, "invalid_argument: tag: "),
         ("notes_tags", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_tags", {"prefix": 7}, "invalid_argument: "),
         ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
