@@ -99,7 +99,10 @@ class Jailing:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
-        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas)))
+        parts = {
+            workspace.name: self._state.workspace(workspace.path) for workspace in self._settings.workspaces
+        }
+        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas, parts=parts)))
 
     def clear(self, workspace: str) -> None:
         """Let the workers of *workspace* begin anew."""

@@ -19,6 +19,7 @@ from fsnotes.notes.commands import (
     Command,
     CreateNote,
     EditNote,
+    MoveNotes,
     ReplyT,
     RestoreNote,
     SetProperties,
@@ -45,6 +46,7 @@ _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
     AppendNote: "write",
     CreateNote: "write",
     EditNote: "write",
+    MoveNotes: "write",
     RestoreNote: "write",
     SetProperties: "write",
     TrashNote: "delete",
@@ -129,10 +131,16 @@ class InlineRunner:
     """Runs the handlers in the caller's thread: no jail."""
 
     def __init__(
-        self, roots: Mapping[str, tuple[Root, tuple[str, ...]]], *, quotas: Mapping[str, Quota]
+        self,
+        roots: Mapping[str, tuple[Root, tuple[str, ...]]],
+        *,
+        quotas: Mapping[str, Quota],
+        parts: Mapping[str, str],
     ) -> None:
+        """Take over the opened *roots*, each with what it ignores. *parts* are the folders of their own state."""
         self._served = {
-            name: _Served(Workspace(root, quotas[name]), ignore) for name, (root, ignore) in roots.items()
+            name: _Served(Workspace(root, quotas[name], part=parts[name]), ignore)
+            for name, (root, ignore) in roots.items()
         }
 
     def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:

@@ -28,6 +28,8 @@ from fsnotes.notes.commands import (
     FindNotes,
     Found,
     ListTrash,
+    Moved,
+    MoveNotes,
     NoteText,
     ReadNote,
     Reply,
@@ -36,6 +38,8 @@ from fsnotes.notes.commands import (
     Scanned,
     ScanNotes,
     SetProperties,
+    Surveyed,
+    SurveyMove,
     TagsCounted,
     Trashed,
     TrashNote,
@@ -47,6 +51,7 @@ from fsnotes.notes.globs import composed
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import SUFFIXES, fold, is_note
 from fsnotes.notes.refusals import MAX_ECHO
+from fsnotes.notes.replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
@@ -117,6 +122,15 @@ def _one(scope: Scope, reply: NoteText | Created | Edited | Trashed | Restored) 
     return _note_within(scope, _prefixes(scope.folders), reply.path)
 
 
+def _surveyed(scope: Scope, reply: Surveyed) -> bool:
+    return _notes_within(scope, reply.notes)
+
+
+def _moved(scope: Scope, reply: Moved) -> bool:
+    told = [*(each.path for each in reply.relinked), *(each.path for each in reply.left_alone)]
+    return _notes_within(scope, told) and _within(scope, reply.path) and _within(scope, reply.new_path)
+
+
 _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Scanned: _scanned,
     Described: _described,
@@ -128,6 +142,8 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Edited: _one,
     Trashed: _one,
     Restored: _one,
+    Surveyed: _surveyed,
+    Moved: _moved,
 }
 
 
@@ -264,6 +280,47 @@ def _answers_change(command: Change, reply: Edited) -> bool:
     )
 
 
+def _answers_survey(command: SurveyMove, reply: Surveyed) -> bool:
+    """Say whether the notes are a few different ones, and the survey goes on, if it does, behind where it was."""
+    return (
+        len(set(reply.notes)) == len(reply.notes) <= MOST_SURVEYED
+        and (reply.resume is None or is_survey_position(reply.resume))
+        and (reply.resume is None or command.after is None or reply.resume > command.after)
+    )
+
+
+def _answers_move(command: MoveNotes, reply: Moved) -> bool:
+    """Say whether what is told of is what was meant, and no more of it than there can be."""
+    told = [each.path for each in reply.relinked]
+    return (
+        _is_meant(command, reply)
+        and command.if_match in (None, reply.former)
+        and (command.update_links or not (reply.relinked_count or reply.left_count))
+        and len(set(told)) == len(told) <= min(MOST_TOLD, reply.relinked_count)
+        and reply.relinked_count <= min(reply.links, len(command.notes) + 1)
+        and len(reply.left_alone) <= min(MOST_TOLD, reply.left_count)
+        and len(reply.not_kept) <= (0 if command.dry_run else MAX_NOT_KEPT + 1)
+    )
+
+
+def _is_meant(command: MoveNotes, reply: Moved) -> bool:
+    """Say whether the paths are those of the command: of a note, which has etags, or of a folder."""
+    is_folder = reply.former is None
+    fits = _is_spelled if is_folder else _is_reading
+    return (
+        (reply.etag is None) == is_folder
+        and fits(reply.path, command.path)
+        and fits(reply.new_path, command.new_path)
+        and (is_folder or (is_note(reply.path) and is_note(reply.new_path) and reply.moved == 1))
+    )
+
+
+def _is_spelled(path: str, asked: str) -> bool:
+    """Say whether both are one path but for Unicode's forms."""
+    spelled, wanted = composed((path, asked))
+    return spelled == wanted
+
+
 def _answers_trash(command: TrashNote, reply: Trashed) -> bool:
     return (reply.path, reply.entry) == (command.path, command.entry)
 
@@ -294,6 +351,8 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     EditNote: _answers_edit,
     AppendNote: _answers_append,
     SetProperties: _answers_properties,
+    SurveyMove: _answers_survey,
+    MoveNotes: _answers_move,
     TrashNote: _answers_trash,
     ListTrash: _answers_list_trash,
     RestoreNote: _answers_restore,

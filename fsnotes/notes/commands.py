@@ -17,15 +17,19 @@ from fsnotes.notes.replies import (
     Described,
     Edited,
     Found,
+    LeftAlone,
     Match,
+    Moved,
     NoteStat,
     NoteSummary,
     NoteText,
     Receipt,
+    Relinked,
     Reply,
     Restored,
     Scanned,
     Skipped,
+    Surveyed,
     Swept,
     TagCount,
     TagsCounted,
@@ -53,13 +57,17 @@ __all__ = [
     "FindNotes",
     "FindReceipt",
     "Found",
+    "LeftAlone",
     "ListTrash",
     "Match",
+    "MoveNotes",
+    "Moved",
     "NoteStat",
     "NoteSummary",
     "NoteText",
     "ReadNote",
     "Receipt",
+    "Relinked",
     "Reply",
     "RestoreNote",
     "Restored",
@@ -68,6 +76,8 @@ __all__ = [
     "Scope",
     "SetProperties",
     "Skipped",
+    "SurveyMove",
+    "Surveyed",
     "SweepTemporaries",
     "Swept",
     "TagCount",
@@ -198,6 +208,35 @@ class SetProperties(Command[Edited]):
     path: str
     assign: tuple[Assignment, ...] = ()
     remove: tuple[str, ...] = ()
+    if_match: str | None = None
+    dry_run: bool = False
+    lock_timeout: float = 1.0
+
+
+@record
+class SurveyMove(Command[Surveyed]):
+    """Find the notes with links that the move of *path* to *new_path* concerns, some of them in each call."""
+
+    counts: ClassVar[bool] = True
+    path: str
+    new_path: str
+    after: str | None = None
+
+
+@record
+class MoveNotes(Command[Moved]):
+    """Move the note or folder *path* to *new_path*, and rewrite the links of *notes*, as a survey has found them.
+
+    Without *update_links* no link is rewritten, nor one in what is moved. *if_match* and *dry_run* are those of
+    `EditNote`; the first is for a note.
+    """
+
+    changes: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    path: str
+    new_path: str
+    notes: tuple[str, ...] = ()
+    update_links: bool = True
     if_match: str | None = None
     dry_run: bool = False
     lock_timeout: float = 1.0

@@ -70,7 +70,7 @@ class _Plan:
             complete=shown.complete,
             places=self.places,
             absent=self.absent,
-            not_kept=_names(not_kept),
+            not_kept=names_of(not_kept),
         )
 
 
@@ -173,7 +173,7 @@ def _diff(data: bytes, splices: tuple[Splice, ...]) -> Diff:
         most //= 2
 
 
-def _names(not_kept: Sequence[str]) -> tuple[str, ...]:
+def names_of(not_kept: Sequence[str]) -> tuple[str, ...]:
     """Return what could not be kept as it can be shown: names of attributes are any bytes, and any number."""
     shown = tuple(display(name)[:MAX_NAME] for name in not_kept[:MAX_NOT_KEPT])
     more = len(not_kept) - len(shown)

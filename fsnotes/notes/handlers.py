@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from fsnotes.notes import creating, editing, finding, reading, scanning, tagging, trashing
+from fsnotes.notes import (
+    creating,
+    editing,
+    finding,
+    moving,
+    reading,
+    scanning,
+    surveying,
+    tagging,
+    trashing,
+)
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -19,12 +29,14 @@ from fsnotes.notes.commands import (
     FindNotes,
     FindReceipt,
     ListTrash,
+    MoveNotes,
     ReadNote,
     Reply,
     ReplyT,
     RestoreNote,
     ScanNotes,
     SetProperties,
+    SurveyMove,
     SweepTemporaries,
     TrashNote,
 )
@@ -74,6 +86,10 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():
             return editing.change(workspace, scope, command, abandoned=abandoned)
+        case SurveyMove():
+            return surveying.survey(workspace, scope, command)
+        case MoveNotes():
+            return moving.move(workspace, scope, command, abandoned=abandoned)
         case TrashNote():
             return trashing.trash(workspace, scope, command, abandoned=abandoned)
         case FindReceipt():

@@ -26,6 +26,7 @@ from fsnotes.notes.commands import (
     FindNotes,
     FindReceipt,
     ListTrash,
+    MoveNotes,
     NoteText,
     ReadNote,
     Reply,
@@ -33,6 +34,7 @@ from fsnotes.notes.commands import (
     RestoreNote,
     ScanNotes,
     SetProperties,
+    SurveyMove,
     SweepTemporaries,
     TrashNote,
 )
@@ -40,6 +42,7 @@ from fsnotes.notes.diffs import MAX_CHARACTERS
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.property_keys import MAX_KEY
+from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
     MAX_NUMBER,
@@ -77,6 +80,8 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     EditNote,
     AppendNote,
     SetProperties,
+    SurveyMove,
+    MoveNotes,
     TrashNote,
     FindReceipt,
     ListTrash,
@@ -110,18 +115,27 @@ _BOUNDS: Final[dict[str, Check]] = {
     "first_line": _line,
     "former": _etag,
     "last_line": _line,
+    "left_count": _count,
+    "line": _count,
+    "link": text_of(MAX_LINK + 1),
+    "links": _count,
     "moved": _count,
     "mtime_ns": number_of(-MAX_MOMENT, MAX_MOMENT),
+    "new_path": text_of(MAX_PATH_BYTES),
     "next_column": _line,
     "next_line": _line,
     "not_kept": text_of(MAX_NAME),
+    "notes": text_of(MAX_PATH_BYTES),
+    "outside": _count,
     "places": number_of(1, MAX_EXPECTED),
     "reason": one_of(SKIP_REASONS),
+    "relinked_count": _count,
     "resume": text_of(MAX_POSITION),
     "size": _size,
     "tag": text_of(MAX_LENGTH),
     "title": text_of(MAX_TITLE),
     "total_lines": _line,
+    "why": one_of(LEFT_REASONS),
     "trash_id": _entry,
     # What is skipped may have a name that is no path: it is shown escaped, which makes it longer.
     "path": text_of(MAX_POSITION),

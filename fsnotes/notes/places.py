@@ -100,11 +100,10 @@ def new_note(root: Root, scope: Scope, text: str) -> Vacancy:
     if not is_note(asked.name):
         asked = with_suffix(asked, SUFFIXES[0])
     check_admitted(scope, asked)
-    place, missing = _vacant(root, asked)
-    for name in missing:
-        check_new_name(name)
-    check_admitted(scope, place)
-    return Vacancy(place, len(missing))
+    place = vacancy(root, asked)
+    check_new_names(place)
+    check_admitted(scope, place.path)
+    return place
 
 
 def former_place(root: Root, scope: Scope, path: RelPath) -> Vacancy:
@@ -112,13 +111,19 @@ def former_place(root: Root, scope: Scope, path: RelPath) -> Vacancy:
 
     Its name was good enough for whoever gave it, so new-name rules do not apply. Raises NoteExists.
     """
-    place, missing = _vacant(root, path)
-    check_admitted(scope, place)
-    return Vacancy(place, len(missing))
+    place = vacancy(root, path)
+    check_admitted(scope, place.path)
+    return place
 
 
-def _vacant(root: Root, asked: RelPath) -> tuple[RelPath, tuple[str, ...]]:
-    """Return *asked* with its existing folders in their spelling, and the components that do not exist."""
+def check_new_names(place: Vacancy) -> None:
+    """Refuse a place whose missing components are not acceptable new names."""
+    for name in place.path.parts[len(place.path.parts) - place.missing :]:
+        check_new_name(name)
+
+
+def vacancy(root: Root, asked: RelPath) -> Vacancy:
+    """Return the place *asked* with its existing folders in their spelling. Raises NoteExists where it is taken."""
     folder = _existing_prefix(root, asked.parent)
     match root.kind(folder):
         case Kind.FOLDER:
@@ -134,7 +139,7 @@ def _vacant(root: Root, asked: RelPath) -> tuple[RelPath, tuple[str, ...]]:
             raise NoteExists(str(find(root, place)))
         except Missing:
             pass
-    return place, missing
+    return Vacancy(place, len(missing))
 
 
 def _existing_prefix(root: Root, folder: RelPath) -> RelPath:

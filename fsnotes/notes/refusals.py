@@ -63,6 +63,7 @@ ARGUMENTS: Final = frozenset(
         "expectedMatches",
         "folder",
         "heading",
+        "ifMatch",
         "newPath",
         "newText",
         "oldText",
@@ -83,7 +84,7 @@ ARGUMENTS: Final = frozenset(
 BOUNDS: Final = frozenset({"max_bytes", "max_entries", "min_free_bytes"})
 """The settings that a workspace may have no room for a change by."""
 
-FOUND: Final = frozenset({"note", "folder", "heading", "trash entry"})
+FOUND: Final = frozenset({"note", "folder", "heading", "note or folder", "trash entry"})
 """What may not have been found."""
 
 HINTS: Final = frozenset({"", "elsewhere", "final line end", "Unicode form"})
@@ -92,6 +93,7 @@ HINTS: Final = frozenset({"", "elsewhere", "final line end", "Unicode form"})
 _NAMES: Final = frozenset(
     {
         "a NUL character",
+        "a folder cannot be moved into itself",
         "a component longer than # bytes",
         "an empty component",
         "deeper than # components",
@@ -129,7 +131,14 @@ SENTENCES: Final = (
         "it is not the name of a trash entry",
         "it is required where no heading is given",
         "it is required where nothing is unset",
+        "it has a note's suffix, and what is moved is a folder",
+        "it has too many folders to look for what is ignored",
+        "it is for a note, and this is a folder",
+        "it lies in the folder that is moved",
         "line # has # characters",
+        "links can only be rewritten where there is a place for a journal",
+        "something in it would be ignored there that is not now, or the other way round",
+        "the journal of a move that was interrupted cannot be read",
         "the disk is full",
         "the disk quota is used up",
         "the file system failed",

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Final
 
 from fsnotes.notes.catalogue import Catalogue, Resolution, Style, folder_of, style_of
 from fsnotes.notes.link_forms import holds, path_for, written
@@ -24,12 +23,10 @@ from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.markdown.links import Form, Link
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.mentions import Mentions
+from fsnotes.notes.replies import MAX_LINK
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.texts import Offsets
 from sandbox.records import record
-
-MAX_SHOWN: Final = 120
-"""Most characters of a link in a report."""
 
 
 class Reason(Enum):
@@ -205,5 +202,5 @@ def _shown(text: str, left: list[tuple[Link, Reason]]) -> tuple[LeftAlone, ...]:
 
 
 def _cut(text: str) -> str:
-    text = " ".join(text[: 4 * MAX_SHOWN].split())
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
+    text = " ".join(text[: 4 * MAX_LINK].split())
+    return text if len(text) <= MAX_LINK else text[:MAX_LINK] + "…"

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from fsnotes.notes.atlas import Atlas
+from fsnotes.notes.charts import Charts
+from fsnotes.notes.journal import Journal
 from fsnotes.notes.room import Room
 from sandbox.policy import Quota
 from sandbox.root import Root
@@ -17,15 +19,23 @@ _USUAL: Final = Quota()
 class Workspace:
     """The root, the room in it and the files in it. Thread-safe, as its root is."""
 
-    __slots__ = ("atlas", "room", "root")
+    __slots__ = ("atlas", "charts", "journal", "room", "root")
 
-    def __init__(self, root: Root, quota: Quota = _USUAL) -> None:
+    def __init__(self, root: Root, quota: Quota = _USUAL, *, part: str | None = None) -> None:
+        """Take over *root*. *part* is the folder that the state has for this workspace, None where it is out of reach.
+
+        Raises RootUnusable for a part that cannot be opened.
+        """
         self.root: Final = root
         self.room: Final = Room(root, quota)
         self.atlas: Final = Atlas(root)
+        self.charts: Final = Charts()
+        self.journal: Final = None if part is None else Journal(part)
 
     def close(self) -> None:
         """Close the root too."""
+        if self.journal is not None:
+            self.journal.close()
         self.room.close()
         self.root.close()
 
@@ -33,7 +43,9 @@ class Workspace:
     def changing(self, *, timeout: float, abandoned: Callable[[], bool]) -> Iterator[None]:
         """Hold the workspace's lock for the block, which changes something; every change does.
 
-        Raises what `Root.lock` raises.
+        What a killed move has left is finished first. Raises what `Root.lock` and `Journal.finish` raise.
         """
         with self.root.lock(timeout=timeout, abandoned=abandoned):
+            if self.journal is not None:
+                self.journal.finish(self.root)
             yield

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fsnotes import jailed
-from fsnotes.notes import finding, scanning, stretches
+from fsnotes.notes import finding, scanning, stretches, surveying
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import encode_command
@@ -51,6 +51,7 @@ def _calls_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(scanning, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(stretches, "CALL_SECONDS", 60.0)
+    monkeypatch.setattr(surveying, "CALL_SECONDS", 60.0)
 
 
 class Vault:
@@ -58,7 +59,10 @@ class Vault:
 
     def __init__(self, disk: Tree, home: Home | None = None) -> None:
         self.disk = disk
-        self.workspace = Workspace(disk.open_root("root", Policy()))
+        disk.build("state/part/")
+        self.part = disk.path("state/part")
+        """The folder that the state has for this workspace."""
+        self.workspace = Workspace(disk.open_root("root", Policy()), part=self.part)
         self._home = home
         self._quota = Quota()
 
@@ -74,7 +78,7 @@ class Vault:
     def reopen(self, policy: Policy = Policy(), *, quota: Quota = Quota()) -> None:  # noqa: B008 - frozen
         """Open the workspace again under another policy or quota."""
         self.workspace.close()
-        self.workspace = Workspace(self.disk.open_root("root", policy), quota)
+        self.workspace = Workspace(self.disk.open_root("root", policy), quota, part=self.part)
         self._quota = quota
 
     def run(
@@ -97,6 +101,7 @@ class Vault:
             handler="tests.notes.patient:build",
             options=WorkerOptions(self.workspace.root.policy, quota=self._quota).to_json(),
             import_paths=(*folders(), str(SOURCES)),
+            index=self.part,
             identity=home.identity,
         )
         worker = home.workers(spec, require=Level.CONTAINED)

@@ -22,7 +22,7 @@ from fsnotes.errors import (
     PathRefused,
 )
 from fsnotes.notes.commands import AppendNote, Edited, EditNote
-from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NAME, _names
+from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NAME, names_of
 from fsnotes.notes.etags import etag
 from sandbox.policy import Links, Policy, Quota
 from sandbox.records import replace
@@ -300,10 +300,10 @@ def test_what_could_not_be_kept_is_named(vault: Vault) -> None:
 
 
 def test_names_that_could_not_be_kept_are_shown_in_bounds() -> None:
-    shown = _names(("owner", "user.\udcff\n", "x" * 300, *("y",) * 40))
+    shown = names_of(("owner", "user.\udcff\n", "x" * 300, *("y",) * 40))
     assert (shown[:3], len(shown), shown[-1]) == (("owner", "user.\\xff\\u000a", "x" * 100), 11, "33 more")
     assert max(map(len, shown)) <= MAX_NAME
-    assert _names(()) == ()
+    assert names_of(()) == ()
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def test_commands_are_plain_data_that_json_can_carry() -> None:
 
 def test_only_commands_that_change_something_say_so() -> None:
     assert {kind.__name__ for kind in _commands() if kind.changes} == {
-        "CreateNote", "EditNote", "AppendNote", "SetProperties", "TrashNote", "RestoreNote", "SweepTemporaries",
+        "CreateNote", "EditNote", "AppendNote", "SetProperties", "MoveNotes", "TrashNote", "RestoreNote",
+        "SweepTemporaries",
     }  # fmt: skip
 
 
@@ -142,6 +143,8 @@ def test_a_root_that_was_closed_is_unavailable(vault: Vault) -> None:
         commands.CreateNote("a", "x"),
         commands.EditNote("a", "x", "y"),
         commands.AppendNote("a", "x"),
+        commands.SurveyMove("a", "b"),
+        commands.MoveNotes("a", "b"),
         commands.ListTrash(),
     ):
         with pytest.raises(Unavailable):

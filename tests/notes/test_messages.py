@@ -33,13 +33,17 @@ from fsnotes.notes.commands import (
     FindNotes,
     FindReceipt,
     Found,
+    LeftAlone,
     ListTrash,
     Match,
+    Moved,
+    MoveNotes,
     NoteStat,
     NoteSummary,
     NoteText,
     ReadNote,
     Receipt,
+    Relinked,
     Reply,
     Restored,
     RestoreNote,
@@ -48,6 +52,8 @@ from fsnotes.notes.commands import (
     Scope,
     SetProperties,
     Skipped,
+    Surveyed,
+    SurveyMove,
     SweepTemporaries,
     Swept,
     TagCount,
@@ -67,6 +73,7 @@ from fsnotes.notes.messages import (
     encode_reply,
 )
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
+from fsnotes.notes.replies import LEFT_REASONS
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
@@ -87,6 +94,8 @@ REPLIES = {
     EditNote: Edited,
     AppendNote: Edited,
     SetProperties: Edited,
+    SurveyMove: Surveyed,
+    MoveNotes: Moved,
     TrashNote: Trashed,
     FindReceipt: Receipt,
     ListTrash: TrashPage,
@@ -115,6 +124,12 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "former": st.just(ETAG),
     "places": st.none() | st.integers(1, 10_000),
     "last_line": lines,
+    "left_count": counts,
+    "line": counts,
+    "links": counts,
+    "outside": counts,
+    "relinked_count": counts,
+    "why": st.sampled_from(sorted(LEFT_REASONS)),
     "total_lines": lines,
     "next_line": st.none() | lines,
     "next_column": st.none() | lines,
@@ -259,6 +274,23 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     SetProperties: (
         SetProperties("a/n", (Assignment("k", "1"), Assignment("l", "[a]")), ("m", "n")),
         Edited("a/n.md", OTHER, ETAG, 1, "@@", True, None, ("m",), ("owner",)),  # noqa: FBT003
+    ),
+    SurveyMove: (SurveyMove("a/n", "a/m", "0" * 48), Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48)),
+    MoveNotes: (
+        MoveNotes("a/n", "b/c/m", ("a/x.md",)),
+        Moved(
+            "a/n.md",
+            "b/c/m.md",
+            OTHER,
+            ETAG,
+            1,
+            (Relinked("a/x.md", ETAG, 2),),
+            2,
+            3,
+            (LeftAlone("b/c/m.md", 4, "[[twin]]", "several files answer to it"),),
+            1,
+            ("owner",),
+        ),
     ),
     TrashNote: (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", ENTRY)),
     FindReceipt: (FindReceipt("a/n.md", ETAG, ENTRY), Receipt(found=True)),
@@ -503,11 +535,11 @@ def with_path(reply: Any, path: str) -> list[Any]:
     found = []
     for name in records.fields(type(reply)):
         value = getattr(reply, name)
-        if name in ("path", "resume") and isinstance(value, str):
+        if name in ("path", "new_path", "resume") and isinstance(value, str):
             if not isinstance(reply, TrashPage):
                 found.append(records.replace(reply, **{name: path}))
-        elif name == "folders":
-            found.append(records.replace(reply, folders=(path,)))
+        elif name == "folders" or (name == "notes" and isinstance(reply, Surveyed)):
+            found.append(records.replace(reply, **{name: (path,)}))
         elif isinstance(value, tuple):
             for number, item in enumerate(value):
                 if records.is_record(type(item)):
@@ -602,6 +634,19 @@ def tagged(*more: TagCount) -> TagsCounted:
     return TagsCounted((TagCount("a", 1), *more), (), None)
 
 
+moved = Moved(
+    "a/n.md", "b/c/m.md", OTHER, ETAG, 1, (Relinked("a/x.md", ETAG, 2),), 1, 2,
+    (LeftAlone("b/c/m.md", 4, "[[twin]]", "several files answer to it"),), 1, ("owner",),
+)  # fmt: skip
+shifted = Moved("a/f", "b/c/g", None, None, 7, (), 0, 0, (), 0, ())
+
+
+def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
+    check_reply(SCOPE, MoveNotes("a/n", "b/c/m"), moved)
+    check_reply(SCOPE, MoveNotes("a/f", "b/c/g"), shifted)
+    check_reply(SCOPE, SurveyMove("a/n", "a/m", "5" * 48), Surveyed(("a/n.md",), 3, "6" * 48))
+
+
 @pytest.mark.parametrize(
     ("command", "reply"),
     [
@@ -633,6 +678,30 @@ def tagged(*more: TagCount) -> TagsCounted:
         (AppendNote("a/n", "x"), edited),
         (AppendNote("a/n", "x", if_match=ETAG), added),
         (AppendNote("a/n", "x", dry_run=True), added),
+        (SurveyMove("a/n", "a/m"), Surveyed(("a/n.md", "a/n.md"), 0, None)),
+        (SurveyMove("a/n", "a/m"), Surveyed((), 0, "a/n.md")),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "5" * 48)),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "4" * 48)),
+        (MoveNotes("a/x", "b/c/m"), moved),
+        (MoveNotes("a/n", "b/c/x"), moved),
+        (MoveNotes("a/n", "b/c/m", if_match=ETAG), moved),
+        (MoveNotes("a/n", "b/c/m", update_links=False), moved),
+        (MoveNotes("a/n", "b/c/m", dry_run=True), moved),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, etag=None)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, former=None)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, former=None, etag=None)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, moved=2)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, relinked=moved.relinked * 2, relinked_count=2)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, relinked_count=0)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, relinked_count=2, links=2)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, links=0)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, left_count=0)),
+        (MoveNotes("a/n", "b/c/m"), records.replace(moved, not_kept=("owner",) * 12)),
+        (MoveNotes("a", "b/c"), moved),
+        (MoveNotes("a/f", "b/c/g"), records.replace(shifted, path="a/x")),
+        (MoveNotes("a/f", "b/c/g"), records.replace(shifted, new_path="b/c/x")),
+        (MoveNotes("a/f", "b/c/g"), records.replace(shifted, path="a/f.md")),
+        (MoveNotes("a/f", "b/c/g", if_match=ETAG), shifted),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/m.md", ENTRY)),
         (TrashNote("a/n.md", ETAG, ENTRY), Trashed("a/n.md", OLDER)),
         (RestoreNote(ENTRY, "a/m"), Restored("a/n.md", ETAG)),

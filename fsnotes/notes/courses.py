@@ -1,0 +1,162 @@
+"""What a move moves: which note or folder its words mean, where it goes, and which ids become which.
+
+A name without a note's suffix may mean a note or a folder; where it could be either, nothing is guessed. What is
+ignored stays ignored and what is served stays served, so a folder that holds both moves only where both stay so.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteExists, NoteNotFound, PathRefused
+from fsnotes.notes.catalogue import Catalogue
+from fsnotes.notes.model import SUFFIXES, is_note, with_suffix
+from fsnotes.notes.places import Vacancy, check_admitted, check_new_names, existing_note, vacancy
+from fsnotes.notes.scope import Scope
+from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
+from sandbox.names import RelPath, check_new_name
+from sandbox.records import record
+from sandbox.root import Kind, Root
+from sandbox.spelling import find
+
+MAX_FOLDERS: Final = 20_000
+"""Folders of a moved one that are looked into for what is ignored."""
+
+
+@record
+class Course:
+    """A move of *source* to *target*, for which so many folders are *missing*; a folder's with all in it."""
+
+    source: RelPath
+    target: RelPath
+    missing: int
+    is_folder: bool
+
+    def path(self, path: RelPath) -> RelPath:
+        """Return what becomes of *path*. Raises InvalidPath for one that would be too long or too deep."""
+        if not path.starts_with(self.source):
+            return path
+        return RelPath(self.target.parts + path.parts[len(self.source.parts) :])
+
+    def moves(self, catalogue: Catalogue) -> dict[str, str]:
+        """Return which ids become which. Raises InvalidArgument where one would be too long or too deep."""
+        source, target = str(self.source), str(self.target)
+        if not self.is_folder:
+            return {source: target}
+        prefix = f"{source}/"
+        found = {each: target + each[len(source) :] for each in catalogue if each.startswith(prefix)}
+        try:
+            for each in found.values():
+                RelPath.parse(each)
+        except InvalidPath as error:
+            raise InvalidArgument("newPath", error.reason) from error
+        return found
+
+
+def course(root: Root, scope: Scope, path: str, new_path: str) -> Course:
+    """Return the move that the ids *path* and *new_path* mean.
+
+    Raises NoteNotFound, AmbiguousNote, NoteExists, InvalidArgument, PathRefused.
+    """
+    source = _source(root, scope, path)
+    is_folder = root.kind(source) is Kind.FOLDER
+    asked = RelPath.parse(new_path)
+    if is_folder and is_note(asked.name):
+        raise InvalidArgument("newPath", "it has a note's suffix, and what is moved is a folder")
+    if not is_folder and not is_note(asked.name):
+        asked = with_suffix(asked, SUFFIXES[0])
+    check_admitted(scope, asked)
+    if is_folder and asked.starts_with(source) and asked != source:
+        raise InvalidArgument("newPath", "it lies in the folder that is moved")
+    place = _target(root, asked, source)
+    check_admitted(scope, place.path)
+    made = Course(source, place.path, place.missing - 1, is_folder)
+    if is_folder and scope.ignore:
+        _check_ignored(root, scope, made)
+    return made
+
+
+def _source(root: Root, scope: Scope, text: str) -> RelPath:
+    asked = RelPath.parse(text)
+    folder: RelPath | None = None
+    note: RelPath | None = None
+    if scope.admits(asked):
+        try:
+            found = find(root, asked)
+            folder = found if root.kind(found) is Kind.FOLDER else None
+        except (Missing, NotAFolder):
+            pass
+    try:
+        note = existing_note(root, scope, text)
+    except NoteNotFound:
+        pass
+    except PathRefused:
+        if folder is None:
+            raise
+    if folder is None and note is None:
+        raise NoteNotFound("note or folder", text)
+    if folder is not None and note not in (None, folder):
+        raise AmbiguousNote(text, paths=(str(folder), str(note)))
+    # SAFETY: one of them is not None.
+    return folder or note  # type: ignore[return-value]
+
+
+def _target(root: Root, asked: RelPath, source: RelPath) -> Vacancy:
+    """Return the place of *asked*: nothing stands there, or *source* itself in another spelling."""
+    try:
+        place = vacancy(root, asked)
+    except NoteExists:
+        if not _is_respelling(root, asked, source):
+            raise
+        check_new_name(asked.name)
+        return Vacancy(source.parent.child(asked.name), 1)
+    check_new_names(place)
+    return place
+
+
+def _is_respelling(root: Root, asked: RelPath, source: RelPath) -> bool:
+    """Say whether *asked* finds *source* in its folder, by another name that is not taken."""
+    if asked == source:
+        return False
+    try:
+        if find(root, asked) == source:
+            return True
+        folder = find(root, asked.parent) if asked.parent.parts else asked.parent
+        names = {entry.name: entry.identity for entry in root.list(folder, with_identity=True).entries}
+        # A file system that folds case finds what has another name in its listing.
+        return (
+            folder == source.parent
+            and asked.name not in names
+            and root.kind(asked) is not None
+            and asked.name.casefold() == source.name.casefold()
+            and source.name in names
+        )
+    except SandboxError:
+        return False
+
+
+def _check_ignored(root: Root, scope: Scope, made: Course) -> None:
+    """Refuse a move after which anything in the folder is ignored that is served now, or the other way round."""
+    waiting = [made.source]
+    for _ in range(MAX_FOLDERS):
+        if not waiting:
+            return
+        folder = waiting.pop()
+        try:
+            entries = root.list(folder, with_identity=False).entries
+        except SandboxError:
+            continue
+        for entry in entries:
+            try:
+                path = folder.child(entry.name)
+                then = made.path(path)
+            except InvalidPath as error:
+                raise InvalidArgument("newPath", error.reason) from error
+            if scope.ignores(path) != scope.ignores(then):
+                raise InvalidArgument(
+                    "newPath",
+                    "something in it would be ignored there that is not now, or the other way round",
+                )
+            if entry.kind is Kind.FOLDER:
+                waiting.append(path)
+    raise InvalidArgument("path", "it has too many folders to look for what is ignored")

@@ -1,0 +1,260 @@
+"""How a note or a folder is moved: all computed, checked and written beside the files first, then done under one lock.
+
+The order is what makes it safe. New texts of notes whose links change are written and synced beside them; what is
+about to happen goes into the journal; the move is one rename, which never overwrites; then the texts take their
+places. Up to the rename a failure leaves everything as it was, and after it everything that is left to do stands in
+the journal. A note that another program saves meanwhile is computed anew from what was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from fsnotes.errors import InvalidArgument, NoteChanged, Unavailable
+from fsnotes.notes.charts import Chart
+from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
+from fsnotes.notes.courses import Course, course
+from fsnotes.notes.editing import names_of
+from fsnotes.notes.etags import etag
+from fsnotes.notes.journal import Entry, Rewriting
+from fsnotes.notes.model import is_note
+from fsnotes.notes.places import check_admitted
+from fsnotes.notes.replies import MOST_TOLD
+from fsnotes.notes.room import Growth
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.splices import Splice, apply
+from fsnotes.notes.workspace import Workspace
+from sandbox.errors import IdentityChanged, Missing, NotAFolder, SandboxError
+from sandbox.names import RelPath
+from sandbox.records import record
+from sandbox.root import Change, Content, Root, Staged, Stamp
+
+ATTEMPTS: Final = 3
+"""How often a move is computed anew while other programs keep saving the notes that it changes."""
+
+_UNREADABLE: Final = "the note cannot be read"
+_TOO_LARGE: Final = "the note would be too large"
+_CHANGING: Final = "another program keeps saving the note"
+_UNWRITTEN: Final = "the note could not be written"
+
+
+@record
+class _Text:
+    """The note that has the path *before* now and *after* then, and the text it gets."""
+
+    chart: Chart
+    before: RelPath
+    after: RelPath
+    content: Content
+    data: bytes
+    splices: tuple[Splice, ...]
+
+    @property
+    def rewriting(self) -> Rewriting:
+        """What the journal says of it."""
+        return Rewriting(self.after, etag(self.content.data), etag(self.data), self.splices)
+
+
+@record
+class _Plan:
+    """A move and all that it changes. *content* is a note's, *stamp* a folder's, which holds so many *notes*."""
+
+    course: Course
+    content: Content | None
+    stamp: Stamp | None
+    notes: int
+    texts: tuple[_Text, ...]
+    left: tuple[LeftAlone, ...]
+
+    @property
+    def entry(self) -> Entry:
+        """What the journal says of it."""
+        inode = self.content.identity.ino if self.content is not None else self.stamp.ino if self.stamp else 0
+        return Entry(
+            self.course.source, self.course.target, inode, tuple(text.rewriting for text in self.texts)
+        )
+
+
+def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: Callable[[], bool]) -> Moved:
+    """Move a note or a folder; durable when this returns. A dry run changes nothing.
+
+    Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
+    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable.
+    """
+    if command.dry_run:
+        return _reply(_plan(workspace, scope, command))
+    workspace.atlas.catalogue(scope)
+    workspace.room.prepare()
+    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
+        for _ in range(ATTEMPTS):
+            plan = _plan(workspace, scope, command)
+            try:
+                staged = _moved(workspace, plan)
+            except IdentityChanged:
+                continue
+            return _relinked(workspace, plan, staged)
+        raise NoteChanged(str(plan.course.source))
+
+
+# -- what is to be done ------------------------------------------------------------------------
+
+
+def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
+    root = workspace.root
+    made = course(root, scope, command.path, command.new_path)
+    catalogue = workspace.atlas.catalogue(scope)
+    chart = Chart(scope, made, catalogue) if command.update_links else None
+    content, stamp, notes = None, None, 1
+    if made.is_folder:
+        if command.if_match is not None:
+            raise InvalidArgument("ifMatch", "it is for a note, and this is a folder")
+        stamp = root.stamp(made.source)
+        notes = sum(is_note(each) for each in made.moves(catalogue))
+    else:
+        content = root.read(made.source)
+        if command.if_match not in (None, etag(content.data)):
+            raise NoteChanged(str(made.source), etag=etag(content.data))
+    texts: list[_Text] = []
+    left: list[LeftAlone] = []
+    if chart is not None:
+        # A note that is moved is always among them: it may have been saved since the survey.
+        names = dict.fromkeys((*([] if made.is_folder else [str(made.source)]), *command.notes))
+        for path in map(RelPath.parse, names):
+            check_admitted(scope, path)
+            text = _text(root, chart, path, made.path(path), left)
+            if text is not None:
+                texts.append(text)
+    return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
+
+
+def _text(root: Root, chart: Chart, before: RelPath, after: RelPath, left: list[LeftAlone]) -> _Text | None:
+    """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
+    try:
+        content = root.read(before)
+    except (Missing, NotAFolder):
+        return None
+    except SandboxError:
+        left.append(LeftAlone(str(after), 0, "", _UNREADABLE))
+        return None
+    return _made(root, chart, before, after, content, left)
+
+
+def _made(
+    root: Root, chart: Chart, before: RelPath, after: RelPath, content: Content, left: list[LeftAlone]
+) -> _Text | None:
+    found = chart.relinking.relinked(content.data, str(before))
+    left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
+    data = apply(content.data, found.splices)
+    if len(data) > root.policy.max_file_bytes:
+        left.append(LeftAlone(str(after), 0, "", _TOO_LARGE))
+    elif found.splices:
+        return _Text(chart, before, after, content, data, found.splices)
+    return None
+
+
+# -- how it is done ----------------------------------------------------------------------------
+
+
+def _moved(workspace: Workspace, plan: _Plan) -> tuple[Staged, ...]:
+    """Write the texts beside their notes and the journal, and move. When it fails, all is as it was.
+
+    Raises IdentityChanged where somebody has saved one of the notes since the plan.
+    """
+    root, journal, made = workspace.root, workspace.journal, plan.course
+    if plan.texts and journal is None:
+        raise Unavailable("links can only be rewritten where there is a place for a journal")
+    written = sum(len(text.data) for text in plan.texts)
+    grown = written - sum(len(text.content.data) for text in plan.texts)
+    growth = Growth(grown, made.missing, written=written if plan.texts else None)
+    with workspace.room.taking(made.target, growth):
+        staged = root.stage([Change(text.before, text.data, text.content.identity) for text in plan.texts])
+        try:
+            if journal is not None and staged:
+                journal.write(plan.entry)
+            if plan.stamp is not None:
+                root.move_folder(made.source, made.target, expect=plan.stamp)
+            elif plan.content is not None:
+                root.move(made.source, made.target, expect=plan.content.identity)
+        except SandboxError:
+            root.drop(staged)
+            if journal is not None:
+                # The rename may have happened, and only making it durable have failed.
+                journal.finish(root)
+            raise
+    return staged
+
+
+def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:
+    """Put the texts in their places, now that the move has happened."""
+    root, made = workspace.root, plan.course
+    left = list(plan.left)
+    texts: list[_Text] = []
+    for text, waiting in zip(plan.texts, staged, strict=True):
+        aside = text.before.parent
+        try:
+            root.put(waiting, aside=made.path(aside) if made.is_folder else aside, path=text.after)
+        except IdentityChanged:
+            again = _again(root, text, left)
+            if again is not None:
+                texts.append(again)
+        except SandboxError:
+            left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
+        else:
+            texts.append(text)
+    if workspace.journal is not None and staged:
+        root.sync({text.after.parent for text in texts})
+        workspace.journal.clear()
+    not_kept = dict.fromkeys(name for each in staged for name in each.not_kept)
+    return _reply(plan, texts=texts, left=left, not_kept=tuple(not_kept))
+
+
+def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
+    """Rewrite the links of a note that somebody has saved since its text was made."""
+    for _ in range(ATTEMPTS):
+        found: list[LeftAlone] = []
+        try:
+            content = root.read(text.after)
+            made = _made(root, text.chart, text.before, text.after, content, found)
+            if made is not None:
+                root.replace(text.after, made.data, expect=content.identity)
+        except IdentityChanged:
+            continue
+        except (Missing, NotAFolder):
+            return None  # removed meanwhile
+        except SandboxError:
+            left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
+            return None
+        left += found
+        return made
+    left.append(LeftAlone(str(text.after), 0, "", _CHANGING))
+    return None
+
+
+def _reply(
+    plan: _Plan,
+    *,
+    texts: Sequence[_Text] | None = None,
+    left: Sequence[LeftAlone] | None = None,
+    not_kept: Sequence[str] = (),
+) -> Moved:
+    """Return what the caller is told: of the plan, or of what has become of it."""
+    texts = plan.texts if texts is None else texts
+    left = plan.left if left is None else left
+    former = None if plan.content is None else plan.content.data
+    own = next((text.data for text in texts if text.before == plan.course.source), former)
+    return Moved(
+        path=str(plan.course.source),
+        new_path=str(plan.course.target),
+        former=None if former is None else etag(former),
+        etag=None if own is None else etag(own),
+        moved=plan.notes,
+        relinked=tuple(
+            Relinked(str(text.after), etag(text.data), len(text.splices)) for text in texts[:MOST_TOLD]
+        ),
+        relinked_count=len(texts),
+        links=sum(len(text.splices) for text in texts),
+        left_alone=tuple(left[:MOST_TOLD]),
+        left_count=len(left),
+        not_kept=names_of(not_kept),
+    )

@@ -1,0 +1,87 @@
+"""Which notes a move concerns: a look at every note of the workspace, some of them in each call.
+
+A note is looked at by its bytes first, and scanned only where it may mention what is moved. All notes of the
+workspace are looked at, since a link outside of the grant is to be counted; their names stay here. So the position in
+a survey is a digest, by which the notes are ordered: it goes on behind it, whatever has come or gone since.
+
+Limits: what other programs write to the old name behind the survey's back stays as it is written. Notes that the
+policy keeps out (links, hard links, too large ones) are not looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from contextlib import closing
+from operator import itemgetter
+from typing import Final
+
+from fsnotes.errors import InvalidArgument
+from fsnotes.notes.charts import Chart
+from fsnotes.notes.commands import Surveyed, SurveyMove
+from fsnotes.notes.courses import course
+from fsnotes.notes.replies import MOST_SURVEYED, is_survey_position
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.workspace import Workspace
+from sandbox.errors import SandboxError, StorageFailed
+from sandbox.names import RelPath
+from sandbox.root import Root, Shelf
+
+CALL_SECONDS: Final = 0.04
+"""A call looks at no further note once it has taken this long."""
+
+
+def survey(
+    workspace: Workspace, scope: Scope, command: SurveyMove, *, clock: Callable[[], float] = time.monotonic
+) -> Surveyed:
+    """Look at a stretch of the notes; see `SurveyMove`. Raises NotCounted, and what `course` raises."""
+    if command.after is not None and not is_survey_position(command.after):
+        raise InvalidArgument("cursor", "too long")
+    end = clock() + CALL_SECONDS
+    catalogue = workspace.atlas.catalogue(scope)
+    made = course(workspace.root, scope, command.path, command.new_path)
+    chart, order = workspace.charts.get(scope, made, catalogue)
+    found: list[str] = []
+    outside = 0
+    start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
+    with closing(_Shelves(workspace.root)) as shelves:
+        for digest, path in order[start:]:
+            concerned, beyond = _look(chart, shelves, path)
+            outside += beyond
+            if concerned:
+                found.append(path)
+            if digest != order[-1][0] and (len(found) >= MOST_SURVEYED or not clock() < end):
+                return Surveyed(tuple(found), outside, digest)
+    return Surveyed(tuple(found), outside, None)
+
+
+def _look(chart: Chart, shelves: _Shelves, path: str) -> tuple[bool, int]:
+    try:
+        data = shelves.read(path)
+    except StorageFailed:
+        return chart.covers(path), 0  # whoever moves says so
+    except SandboxError:
+        return False, 0  # gone, or kept out by the policy
+    return chart.concerns(path, data)
+
+
+class _Shelves:
+    """Reads notes, holding the folder of the last one open; close it."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._folder: str | None = None
+        self._shelf: Shelf | None = None
+
+    def close(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
+
+    def read(self, path: str) -> bytes:
+        folder, _, name = path.rpartition("/")
+        if self._shelf is None or folder != self._folder:
+            self.close()
+            self._shelf = None
+            self._shelf, self._folder = self._root.shelf(RelPath.parse_folder(folder)), folder
+        return self._shelf.read(name)

@@ -1,0 +1,84 @@
+"""One move in a process of its own, which kills itself right after one step (`test_move_kills.py`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, cast
+
+from fsnotes.notes.commands import AppendNote, Command
+from fsnotes.notes.handlers import handle
+from fsnotes.notes.journal import Journal
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.workspace import Workspace
+from fsnotes.runners import until_counted
+from sandbox.names import ROOT
+from sandbox.resolve import ResolverChoice
+from sandbox.root import Root
+from tests.notes.movers import move
+
+JOURNAL_STEPS = (
+    "journal: about to be written",
+    "journal: written",
+    "journal: about to be cleared",
+    "journal: cleared",
+)
+
+MOVES = {"note": ("sub/a", "other/b"), "folder": ("sub", "other/new"), "respelled": ("sub/a", "sub/A")}
+
+
+def runner(workspace: Workspace) -> Callable[[Command[Any]], Any]:
+    """Return what runs commands in *workspace*."""
+    return lambda command: until_counted(
+        lambda: handle(workspace, Scope((ROOT,)), command), abandoned=lambda: False
+    )
+
+
+def act(run: Callable[[Command[Any]], Any], what: str) -> None:
+    """Make a move, or the next change after one."""
+    if what in MOVES:
+        move(run, *MOVES[what])
+    else:
+        run(AppendNote("log.md", "next"))
+
+
+def main() -> None:
+    """Run as `python -m tests.notes.killed_moves WHAT FOLDER PART RESOLVER STEP TIME`."""
+    _, what, folder, part, resolver, deadly, time = sys.argv
+    left = int(time)
+
+    def observe(step: StrEnum | str) -> None:
+        nonlocal left
+        if str(step) == deadly:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    _watch(observe)
+    root = Root.open(folder, resolver=cast(ResolverChoice, resolver), observe=observe)
+    act(runner(Workspace(root, part=part)), what)
+
+
+def _watch(observe: Callable[[str], None]) -> None:
+    """Tell of the steps of the journal too."""
+    write, clear = Journal.write, Journal.clear
+
+    def writing(self: Journal, entry: Any) -> None:
+        observe(JOURNAL_STEPS[0])
+        write(self, entry)
+        observe(JOURNAL_STEPS[1])
+
+    def clearing(self: Journal) -> None:
+        observe(JOURNAL_STEPS[2])
+        clear(self)
+        observe(JOURNAL_STEPS[3])
+
+    Journal.write = writing  # type: ignore[method-assign]
+    Journal.clear = clearing  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    main()

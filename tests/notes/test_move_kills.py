@@ -1,0 +1,212 @@
+"""SIGKILL after every step of a move: whoever changes something next finds it done whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from fsnotes.errors import Unavailable
+from fsnotes.notes.commands import AppendNote, MoveNotes
+from fsnotes.notes.journal import NAME
+from fsnotes.notes.workspace import Workspace
+from sandbox.steps import Step
+from tests.disk import Tree
+from tests.mounts import REPOSITORY
+from tests.notes.killed_moves import JOURNAL_STEPS, MOVES, act, runner
+
+NOTES = {
+    "sub/a.md": b"# A\n\n[up](../top.md) [[c]]\n",
+    "sub/c.md": b"[[sub/a]] [x](a.md)\n",
+    "top.md": b"[[a]] and [x](sub/a.md)\r\n",
+    "deep/er/d.md": b"![[sub/a#A]]",
+    "none.md": b"nothing\n",
+    "log.md": b"log\n",
+}
+STEPS = [
+    *JOURNAL_STEPS,
+    *(step.value for step in Step if step.value.partition(":")[0] in ("stage", "replace", "move")),
+]
+NOT_IN_MOVES = {Step.REPLACE_SYNCED, Step.REPLACE_DURABLE}
+
+
+def _build(tmp_path: Path, resolver: str) -> Tree:
+    disk = Tree(tmp_path, resolver)  # type: ignore[arg-type]  # one of them
+    disk.build("root/", "part/")
+    for path, text in NOTES.items():
+        disk.build(f"root/{path}: ")
+        disk.write(f"root/{path}", text)
+    return disk
+
+
+def _run(disk: Tree, what: str, deadly: str, times: int) -> int:
+    command = [sys.executable, "-m", "tests.notes.killed_moves", what, disk.path("root"), disk.path("part")]
+    return subprocess.run(
+        [*command, disk.resolver, deadly, str(times)], cwd=REPOSITORY, check=False
+    ).returncode
+
+
+def _texts(disk: Tree) -> dict[str, object]:
+    found = disk.snapshot("root")
+    return {path: text for path, text in found.items() if text != "folder" and not _is_ours(path)}
+
+
+def _is_ours(path: str) -> bool:
+    return os.path.basename(path).startswith(".~fsn-") or path.startswith(".trash/")
+
+
+@contextmanager
+def _workspace(disk: Tree) -> Iterator[Workspace]:
+    with closing(Workspace(disk.open_root(), part=disk.path("part"))) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+    """What each move comes to when nobody is killed, with the change after it."""
+    found = {}
+    for what in MOVES:
+        disk = _build(tmp_path_factory.mktemp(what), "walk")
+        with _workspace(disk) as workspace:
+            act(runner(workspace), what)
+            act(runner(workspace), "append")
+        found[what] = _texts(disk)
+    return found
+
+
+@pytest.mark.parametrize("what", MOVES)
+@pytest.mark.parametrize("step", [step for step in STEPS if step not in NOT_IN_MOVES])
+def test_a_killed_move_is_finished_or_undone_by_the_next_change(
+    tmp_path: Path, what: str, step: str, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, what, step, 1) == -signal.SIGKILL
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+        after = _texts(disk)
+        assert after in (wanted[what], NOTES | {"log.md": b"log\nnext\n"})
+        # Once the move itself had happened, it is finished.
+        assert (after == wanted[what]) == (step in AFTER_THE_MOVE)
+        assert os.listdir(disk.path("part")) == []
+        with workspace.root.lock(timeout=5):
+            workspace.root.sweep(now=time.time() + 61)
+    assert [path for path in disk.snapshot("root") if _is_ours(path) and not path.startswith(".trash/")] == []
+
+
+AFTER_THE_MOVE = {
+    Step.MOVE_MOVED,
+    Step.MOVE_VERIFIED,
+    Step.MOVE_DURABLE,
+    Step.REPLACE_EXCHANGED,
+    Step.REPLACE_VERIFIED,
+    Step.REPLACE_TIDIED,
+    Step.STAGE_PUT,
+    Step.STAGE_DURABLE,
+    "journal: about to be cleared",
+    "journal: cleared",
+}
+
+
+@pytest.mark.parametrize("time_", [2, 3])
+def test_a_move_killed_between_two_notes_is_finished(
+    tmp_path: Path, time_: int, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.STAGE_PUT, time_) == -signal.SIGKILL
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert _texts(disk) == wanted["note"]
+
+
+@pytest.mark.parametrize("step", [step for step in Step if step.value.startswith("replace")])
+def test_who_is_killed_while_finishing_is_finished_by_the_next(
+    tmp_path: Path, step: Step, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert _run(disk, "append", step, 2) == -signal.SIGKILL
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    after = _texts(disk)
+    # Whoever was killed had not begun with a change of its own.
+    assert after == wanted["note"]
+
+
+def test_a_note_that_somebody_saved_after_the_kill_keeps_that_text(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    disk.save("root/top.md", b"a stranger's [[a]]")
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert disk.read("root/top.md") == b"a stranger's [[a]]"
+    assert disk.read("root/deep/er/d.md") == b"![[other/b#A]]"
+    assert os.listdir(disk.path("part")) == []
+
+
+def test_a_moved_note_that_an_editor_replaced_after_the_kill_is_still_the_one_that_moved(
+    tmp_path: Path,
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    disk.save("root/other/b.md", b"edited")
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert disk.read("root/other/b.md") == b"edited"
+    assert disk.read("root/top.md") == b"[[b]] and [x](other/b.md)\r\n"
+
+
+def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    os.rename(disk.path("root/other/b.md"), disk.path("root/sub/a.md"))
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert _texts(disk) == NOTES | {"log.md": b"log\nnext\n"}
+    assert os.listdir(disk.path("part")) == []
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"version": 2}', b"\xff", b"[" * 100_000])
+def test_a_journal_that_cannot_be_read_is_neither_guessed_nor_thrown_away(
+    tmp_path: Path, text: bytes
+) -> None:
+    disk = _build(tmp_path, "auto")
+    disk.write(f"part/{NAME}", text)
+    before = disk.snapshot()
+    with _workspace(disk) as workspace:
+        for command in (AppendNote("log.md", "next"), MoveNotes("top", "bottom")):
+            with pytest.raises(Unavailable):
+                runner(workspace)(command)
+    assert disk.snapshot() == before
+
+
+@pytest.mark.parametrize("path", ["../outside.md", "/etc/passwd", "sub/../../outside.md", "sub\\x.md"])
+def test_a_journal_leads_nowhere_outside(tmp_path: Path, path: str) -> None:
+    disk = _build(tmp_path, "auto")
+    disk.build("outside.md: [[a]]")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    journal = disk.read(f"part/{NAME}")
+    assert b'"top.md"' in journal
+    disk.write(f"part/{NAME}", journal.replace(b'"top.md"', f'"{path}"'.replace("\\", "\\\\").encode()))
+    with _workspace(disk) as workspace, pytest.raises(Unavailable):
+        act(runner(workspace), "append")
+    assert disk.read("outside.md") == b"[[a]]"
+
+
+def test_without_a_place_for_a_journal_only_what_needs_none_is_moved(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    before = disk.snapshot()
+    with closing(Workspace(disk.open_root())) as workspace:
+        with pytest.raises(Unavailable):
+            act(runner(workspace), "note")
+        assert disk.snapshot() == before
+        runner(workspace)(MoveNotes("none", "any"))
+        runner(workspace)(MoveNotes("sub/a", "x", update_links=False))
+    assert disk.read("root/any.md") == b"nothing\n"
+    assert disk.read("root/x.md") == NOTES["sub/a.md"]
