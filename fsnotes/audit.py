@@ -38,7 +38,7 @@ _MAX_REFUSED_FIELD: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the log. *path* is a note id, never a path of the host."""
+    """One line of the log. *path* is a note id, never a path of the host; *new_path* is where a move leads."""
 
     principal: str
     tool: str
@@ -50,6 +50,7 @@ class Event:
     outcome: str = "begun"
     etag_before: str | None = None
     etag_after: str | None = None
+    new_path: str | None = None
 
 
 class AuditLog:
@@ -64,8 +65,7 @@ class AuditLog:
         """Write the `begun` line of a change. Raises Unavailable when there is no room: nothing may be changed."""
         line = self._encode(event)
         # Where the path is known already, only its spelling can change: a suffix, another Unicode form.
-        known = (event.path or "")[:_MAX_PATH].encode("utf-8", "replace")
-        spare = _SPARE + (2 * len(known) or 3 * _MAX_PATH)
+        spare = _SPARE + (_respelled(event.path) or 3 * _MAX_PATH) + _respelled(event.new_path)
         slot = line[:-1] + b" " * spare + b"\n"
         try:
             with self._appending() as (descriptor, end):
@@ -145,6 +145,8 @@ class AuditLog:
             "requestId": event.request_id,
             "traceId": event.trace_id,
         }
+        if event.new_path is not None:
+            fields["newPath"] = event.new_path
         clipped = {key: _clip(value, most) if value is not None else None for key, value in fields.items()}
         return json.dumps(clipped, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
@@ -166,15 +168,27 @@ class Reservation:
         self._end(line, shrink=True)
 
     def settle(
-        self, outcome: str, *, path: str | None = None, before: str | None = None, after: str | None = None
+        self,
+        outcome: str,
+        *,
+        path: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        new_path: str | None = None,
     ) -> None:
         """Overwrite the `begun` line. The descriptor is that of the file it was written to, renamed or not."""
         event = replace(
-            self._event, outcome=outcome, path=path or self._event.path, etag_before=before, etag_after=after
+            self._event,
+            outcome=outcome,
+            path=path or self._event.path,
+            etag_before=before,
+            etag_after=after,
+            new_path=new_path or self._event.new_path,
         )
         line = self._log._encode(event)  # noqa: SLF001 - one idea in two classes
         if len(line) > self._length:
-            line = self._log._encode(replace(event, path=self._event.path))  # noqa: SLF001
+            asked = replace(event, path=self._event.path, new_path=self._event.new_path)
+            line = self._log._encode(asked)  # noqa: SLF001
         self._end(line, shrink=False)
 
     def _end(self, line: bytes, *, shrink: bool) -> None:
@@ -187,6 +201,11 @@ class Reservation:
             pass
         finally:
             os.close(self._descriptor)
+
+
+def _respelled(path: str | None) -> int:
+    """Return how many bytes another spelling of *path* may take besides; 0 where none is known."""
+    return 2 * len((path or "")[:_MAX_PATH].encode("utf-8", "replace"))
 
 
 def _clip(value: str, most: int) -> str:

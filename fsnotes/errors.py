@@ -90,6 +90,14 @@ class TooManyMatches(FsnotesError):
         self.limit = limit
 
 
+class TooManyLinks(FsnotesError):
+    """More notes than one move may rewrite have links to what is to be moved; nothing was done."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit}")
+        self.limit = limit
+
+
 class AnchorNotFound(FsnotesError):
     """The text to replace does not stand in the note, or in the section that was named; nothing was changed.
 

@@ -187,6 +187,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         lambda e: f"{echo(e.path)} is not UTF-8 text; it can be deleted but not read as text",
     ),
     errors.InvalidYaml: ("invalid_yaml", 5, _yaml),
+    errors.TooManyLinks: (
+        "too_many",
+        6,
+        lambda e: (
+            f"more than {e.limit} notes have links that this move would rewrite; nothing was done, move it in parts or"
+            " with updateLinks false"
+        ),
+    ),
     errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),
     errors.NoRoom: ("limit", 6, _no_room),
     errors.NotCounted: (

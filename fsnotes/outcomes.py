@@ -6,8 +6,9 @@ depends on how it will be sent.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -16,15 +17,25 @@ from fsnotes.confirm import Asked as Asked
 from fsnotes.notes.commands import (
     Created,
     Edited,
+    LeftAlone,
+    Moved,
     NoteSummary,
     NoteText,
+    Relinked,
     Restored,
     Skipped,
     TagCount,
     TrashEntry,
 )
+from fsnotes.pages import Page
 
 Document = dict[str, Any]
+
+MAX_MOVED: Final = 200
+"""Most notes and links that the answer of a move tells of, all together; it counts all."""
+
+BEYOND: Final = "it stands in a note, or leads to a file, beyond what you may change"
+"""Why links are left alone that are only counted."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_SECOND: Final = -30_610_224_000  # the year 1000: %Y writes earlier ones with fewer digits
@@ -232,6 +243,59 @@ class NoteEdited:
             if not reply.complete:
                 shape["diffComplete"] = False
         return shape
+
+
+@dataclass(frozen=True, slots=True)
+class NotesMoved:
+    """What became of a note or folder that was to be moved, with what *sees* says yes to of the notes it concerned.
+
+    *outside* counts links beyond what the caller may write.
+    """
+
+    reply: Moved
+    outside: int
+    dry_run: bool
+    sees: Callable[[str], bool]
+
+    @property
+    def outcome(self) -> str:
+        """`moved`, or of a dry run `would_move`."""
+        return "would_move" if self.dry_run else "moved"
+
+    def document(self) -> Document:
+        """Return the JSON shape; what has no room in it is counted."""
+        reply, page = self.reply, Page(MAX_MOVED)
+        shape: Document = {"outcome": self.outcome, "path": reply.path, "newPath": reply.new_path}
+        if reply.etag is not None:
+            shape["etag"] = reply.etag
+        else:
+            shape["notes"] = reply.moved
+        updated = _admitted(page, (_relinked(each) for each in reply.relinked if self.sees(each.path)))
+        left = _admitted(page, (_left_alone(each) for each in reply.left_alone if self.sees(each.path)))
+        shape["updated"] = updated
+        if reply.relinked_count > len(updated):
+            shape["updatedMore"] = reply.relinked_count - len(updated)
+        shape["leftAlone"] = [*left, *([{"reason": BEYOND, "count": self.outside}] if self.outside else [])]
+        if reply.left_count > len(left):
+            shape["leftAloneMore"] = reply.left_count - len(left)
+        if reply.not_kept:
+            shape["notKept"] = list(reply.not_kept)
+        return shape
+
+
+def _admitted(page: Page, documents: Iterable[Document]) -> list[Document]:
+    return list(itertools.takewhile(page.admits, documents))
+
+
+def _relinked(note: Relinked) -> Document:
+    return {"path": note.path, "etag": note.etag, "links": note.links}
+
+
+def _left_alone(link: LeftAlone) -> Document:
+    where: Document = {"path": link.path}
+    if link.line:
+        where |= {"line": link.line, "link": link.link}
+    return where | {"reason": link.why}
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,14 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
+from fsnotes.moves import Survey, survey
 from fsnotes.notes.commands import (
     AppendNote,
     Assignment,
     CreateNote,
     EditNote,
     FindReceipt,
+    MoveNotes,
     ReadNote,
     RestoreNote,
     ScanNotes,
@@ -58,6 +60,7 @@ from fsnotes.outcomes import (
     NoteRead,
     NoteRestored,
     NotesListed,
+    NotesMoved,
     TagsListed,
     TrashListed,
     WorkspaceShown,
@@ -215,6 +218,38 @@ class Service:
         command = SetProperties(path, wanted, tuple(remove), if_match, dry_run)
         return self._change(call, "notes_properties", workspace_uri, command, outcome="properties_set")
 
+    def move(
+        self,
+        call: Call,
+        workspace_uri: str,
+        path: str,
+        new_path: str,
+        *,
+        update_links: bool = True,
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> NotesMoved:
+        """Give a note, or a folder with all in it, the path *new_path*, and rewrite the links that led there.
+
+        Never over anything. Links beyond what the caller may write are counted and stay.
+        """
+        with self._story(call, "notes_move", workspace_uri, path, new_path=new_path) as story:
+            grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
+            sight = Sight.of(self._access, call.principal, workspace_uri, path)
+            if dry_run:
+                story.enter(grant)
+            else:
+                story.begin(grant)
+            found = Survey()
+            if update_links:
+                found = survey(self._runner, grant, path, new_path, abandoned=call.abandoned)
+            command = MoveNotes(path, new_path, found.notes, update_links, if_match, dry_run)
+            reply = self._runner.run(grant, command, abandoned=call.abandoned)
+            story.done(
+                "moved", path=reply.path, before=reply.former, after=reply.etag, new_path=reply.new_path
+            )
+            return NotesMoved(reply, outside=found.outside, dry_run=dry_run, sees=sight.sees)
+
     def restore(
         self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None
     ) -> NoteRestored:
@@ -296,7 +331,8 @@ class Service:
         with self._story(call, tool, workspace_uri, command.path) as story:
             check_arguments(command)
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
-            sight = Sight.of(self._access, call.principal, workspace_uri, command)
+            heading = None if isinstance(command, SetProperties) else command.heading
+            sight = Sight.of(self._access, call.principal, workspace_uri, command.path, heading=heading)
             if command.dry_run:
                 story.enter(grant)
             else:
@@ -391,5 +427,7 @@ class Service:
             complete=complete,
         )
 
-    def _story(self, call: Call, tool: str, workspace_uri: str, path: str | None) -> Story:
-        return Story(self._audit, self._runner, call, tool, workspace_uri, path)
+    def _story(
+        self, call: Call, tool: str, workspace_uri: str, path: str | None, *, new_path: str | None = None
+    ) -> Story:
+        return Story(self._audit, self._runner, call, tool, workspace_uri, path, new_path=new_path)

@@ -14,7 +14,6 @@ from typing import Self
 
 from fsnotes.access import Access, Principal, Right
 from fsnotes.errors import AmbiguousNote, AnchorNotFound, NotAllowed, NoteNotFound
-from fsnotes.notes.editing import Change
 from fsnotes.notes.model import readings
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
@@ -24,17 +23,26 @@ from sandbox.names import RelPath
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one caller sees of one note. *heading* is the one that they named."""
+    """What one caller sees of one note. *heading* is the one that they named, *readable* what they may read."""
 
     reads: bool
     heading: str | None
+    readable: Scope
 
     @classmethod
-    def of(cls, access: Access, principal: Principal, workspace_uri: str, command: Change) -> Self:
+    def of(
+        cls, access: Access, principal: Principal, workspace_uri: str, command: Change | MoveNotes
+    ) -> Self:
         """Find out whether *principal* could read the note that *command* is about, by the path that it gives."""
-        return cls(
-            _may_read(access, principal, workspace_uri, command.path), getattr(command, "heading", None)
-        )
+        try:
+            readable = Scope(access.authorize(principal, workspace_uri, Right.READ).folders)
+        except NotAllowed:
+            readable = Scope(())
+        return cls(_covers(readable, path), heading, readable)
+
+    def sees(self, path: str) -> bool:
+        """Say whether the caller could read the note *path*."""
+        return self.readable.covers_position(tuple(path.split("/")))
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -62,11 +70,9 @@ class Sight:
                 return refusal
 
 
-def _may_read(access: Access, principal: Principal, workspace_uri: str, path: str) -> bool:
+def _covers(readable: Scope, path: str) -> bool:
     try:
-        grant = access.authorize(principal, workspace_uri, Right.READ)
         paths = readings(RelPath.parse(path))
-    except (NotAllowed, InvalidPath):
+    except InvalidPath:
         return False
-    scope = Scope(grant.folders)
-    return all(scope.covers(each) for each in paths)
+    return all(readable.covers(each) for each in paths)

@@ -26,7 +26,15 @@ class Story:
     """One operation: one audit line for each change, reserved before it, and one for each refusal."""
 
     def __init__(
-        self, audit: AuditLog, runner: Runner, call: Call, tool: str, workspace_uri: str, path: str | None
+        self,
+        audit: AuditLog,
+        runner: Runner,
+        call: Call,
+        tool: str,
+        workspace_uri: str,
+        path: str | None,
+        *,
+        new_path: str | None = None,
     ) -> None:
         self._audit = audit
         self._runner = runner
@@ -40,6 +48,7 @@ class Story:
             jail="none",
             request_id=call.request_id,
             trace_id=call.trace_id,
+            new_path=new_path,
         )
 
     def __enter__(self) -> Self:
@@ -59,12 +68,18 @@ class Story:
         self._reservation = self._audit.reserve(self._event)
 
     def done(
-        self, outcome: str, *, path: str | None = None, before: str | None = None, after: str | None = None
+        self,
+        outcome: str,
+        *,
+        path: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        new_path: str | None = None,
     ) -> None:
         """Say what the change was."""
         reservation, self._reservation = self._reservation, None
         if reservation is not None:
-            reservation.settle(outcome, path=path, before=before, after=after)
+            reservation.settle(outcome, path=path, before=before, after=after, new_path=new_path)
 
     def refused(self, outcome: str, *, path: str | None = None) -> None:
         """Log a refusal. Never fails: a full disk must not turn a refusal into anything else."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, keys, notes, server, tags
+from fsnotes.cli import doctor, edits, keys, moves, notes, server, tags
 from fsnotes.cli.console import one_line
 from fsnotes.listings import MAX_LIMIT, SORTS
 
@@ -149,6 +149,14 @@ def parser() -> argparse.ArgumentParser:
         help="a property that is to go (may be repeated)",
     )
     _conditional(properties)
+
+    move = _notes_command(commands, "move", "rename or move a note or a folder, with its links", moves.move)
+    move.add_argument("path", help="the note or folder in the workspace; .md may be left out")
+    move.add_argument(
+        "new_path", metavar="NEW-PATH", help="its whole new path; .md is added, folders are made"
+    )
+    move.add_argument("--keep-links", action="store_true", help="rewrite no links")
+    _conditional(move)
 
     counted = _notes_command(commands, "tags", "list tags and how often each is used", tags.tags)
     counted.add_argument("prefix", nargs="?", default="", help="what they begin with, such as work/")

@@ -58,11 +58,19 @@ class Charts:
         self._mutex = threading.Lock()
         self._last: tuple[Chart, Order] | None = None
 
+    def last(self, scope: Scope, made: Course) -> tuple[Chart, Order] | None:
+        """Return what was made last if it is of this move, however old: a survey that goes on needs nothing newer."""
+        with self._mutex:
+            return self._last if self._last is not None and self._last[0].key == (scope, made) else None
+
     def get(self, scope: Scope, made: Course, catalogue: Catalogue) -> tuple[Chart, Order]:
         """Return the chart of a move, and all notes with their digests, by these in order."""
-        key = scope, made
         with self._mutex:
-            if self._last is None or self._last[0].key != key or self._last[0].catalogue is not catalogue:
+            if (
+                self._last is None
+                or self._last[0].key != (scope, made)
+                or self._last[0].catalogue is not catalogue
+            ):
                 self._last = Chart(scope, made, catalogue), _in_order(catalogue)
             return self._last
 

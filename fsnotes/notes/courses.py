@@ -14,7 +14,7 @@ from fsnotes.notes.model import SUFFIXES, is_note, with_suffix
 from fsnotes.notes.places import Vacancy, check_admitted, check_new_names, existing_note, vacancy
 from fsnotes.notes.scope import Scope
 from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
-from sandbox.names import RelPath, check_new_name
+from sandbox.names import RelPath
 from sandbox.records import record
 from sandbox.root import Kind, Root
 from sandbox.spelling import find
@@ -53,8 +53,10 @@ class Course:
         return found
 
 
-def course(root: Root, scope: Scope, path: str, new_path: str) -> Course:
+def course(root: Root, scope: Scope, path: str, new_path: str, *, checks_name: bool = True) -> Course:
     """Return the move that the ids *path* and *new_path* mean.
+
+    New names are judged with *checks_name* only: that needs a library which a worker that only looks does not have.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, InvalidArgument, PathRefused.
     """
@@ -68,7 +70,7 @@ def course(root: Root, scope: Scope, path: str, new_path: str) -> Course:
     check_admitted(scope, asked)
     if is_folder and asked.starts_with(source) and asked != source:
         raise InvalidArgument("newPath", "it lies in the folder that is moved")
-    place = _target(root, asked, source)
+    place = _target(root, asked, source, checks_name=checks_name)
     check_admitted(scope, place.path)
     made = Course(source, place.path, place.missing - 1, is_folder)
     if is_folder and scope.ignore:
@@ -101,16 +103,16 @@ def _source(root: Root, scope: Scope, text: str) -> RelPath:
     return folder or note  # type: ignore[return-value]
 
 
-def _target(root: Root, asked: RelPath, source: RelPath) -> Vacancy:
+def _target(root: Root, asked: RelPath, source: RelPath, *, checks_name: bool) -> Vacancy:
     """Return the place of *asked*: nothing stands there, or *source* itself in another spelling."""
     try:
         place = vacancy(root, asked)
     except NoteExists:
         if not _is_respelling(root, asked, source):
             raise
-        check_new_name(asked.name)
-        return Vacancy(source.parent.child(asked.name), 1)
-    check_new_names(place)
+        place = Vacancy(source.parent.child(asked.name), 1)
+    if checks_name:
+        check_new_names(place)
     return place
 
 

@@ -39,9 +39,9 @@ def survey(
     if command.after is not None and not is_survey_position(command.after):
         raise InvalidArgument("cursor", "too long")
     end = clock() + CALL_SECONDS
-    catalogue = workspace.atlas.catalogue(scope)
-    made = course(workspace.root, scope, command.path, command.new_path)
-    chart, order = workspace.charts.get(scope, made, catalogue)
+    made = course(workspace.root, scope, command.path, command.new_path, checks_name=False)
+    known = None if command.after is None else workspace.charts.last(scope, made)
+    chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
     found: list[str] = []
     outside = 0
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))

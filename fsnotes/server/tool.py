@@ -16,6 +16,7 @@ from fsnotes.outcomes import (
     NoteRead,
     NoteRestored,
     NotesListed,
+    NotesMoved,
     TagsListed,
     TrashListed,
     WorkspacesShown,
@@ -56,6 +57,7 @@ Shown = (
     | NotesListed
     | NoteCreated
     | NoteEdited
+    | NotesMoved
     | TagsListed
     | Deletion
     | TrashListed

@@ -62,6 +62,7 @@ _OPTIONAL: Final = {
     "oldText": "old_text",
     "expectedMatches": "expected_matches",
     "position": "position",
+    "updateLinks": "update_links",
     "ifMatch": "if_match",
     "dryRun": "dry_run",
 }
@@ -128,6 +129,10 @@ def _edited(more: dict[str, Schema]) -> Schema:
         },
         {**more, "notKept": list_of(STRING), "diff": STRING, "diffComplete": BOOLEAN},
     )
+
+
+def _move(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.move(call, given["workspaceUri"], given["path"], given["newPath"], **_optional(given))
 
 
 _LISTED: Final = result(
@@ -312,6 +317,45 @@ TOOLS: Final = (
         ),
         output_schema=_edited({"absent": list_of(STRING), "absentMore": INTEGER}),
         run=_properties,
+    ),
+    Tool(
+        name="notes_move",
+        title="Move a note or folder",
+        description="Renames or moves a note, or a folder with all in it, and rewrites the links that led there.",
+        changes=True,
+        destroys=True,
+        repeatable=False,
+        asks=False,
+        input_schema=arguments(
+            {
+                **WORKSPACE,
+                "path": text("The note or folder", MAX_PATH, least=1),
+                "newPath": text("Its whole new path, which is free", MAX_PATH, least=1),
+            },
+            {"updateLinks": flag("Rewrite links (default true)"), "ifMatch": IF_MATCH, "dryRun": DRY_RUN},
+        ),
+        output_schema=result(
+            {
+                "outcome": STRING,
+                "path": STRING,
+                "newPath": STRING,
+                "updated": list_of(result({"path": STRING, "etag": STRING, "links": INTEGER})),
+                "leftAlone": list_of(
+                    result(
+                        {"reason": STRING},
+                        {"path": STRING, "line": INTEGER, "link": STRING, "count": INTEGER},
+                    )
+                ),
+            },
+            {
+                "etag": STRING,
+                "notes": INTEGER,
+                "updatedMore": INTEGER,
+                "leftAloneMore": INTEGER,
+                "notKept": list_of(STRING),
+            },
+        ),
+        run=_move,
     ),
     Tool(
         name="notes_tags",

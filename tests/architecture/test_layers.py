@@ -52,7 +52,8 @@ ROOMS: dict[str, Room] = {
     "fsnotes.state": Room((ERRORS, *LEXICAL)),
     "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
-    "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes")),
+    "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.pages")),
+    "fsnotes.moves": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners")),
     "fsnotes.failures": Room((ERRORS, *LEXICAL)),
     "fsnotes.listings": Room(
         (
@@ -90,6 +91,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.confirm",
             ERRORS,
             "fsnotes.listings",
+            "fsnotes.moves",
             "fsnotes.notes",
             "fsnotes.outcomes",
             "fsnotes.pages",

@@ -180,8 +180,6 @@ def test_the_new_name_must_be_acceptable(vault: Vault, new: str) -> None:
     before = vault.disk.snapshot()
     with pytest.raises((InvalidArgument, NotAllowed)):
         vault.run(MoveNotes("a", new))
-    with pytest.raises((InvalidArgument, NotAllowed)):
-        vault.run(SurveyMove("a", new))
     assert vault.disk.snapshot() == before
 
 

@@ -1,0 +1,308 @@
+"""Moving through the service: what is told and logged, by whom, with whom, and under which grants."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+
+import pytest
+
+from fsnotes import moves
+from fsnotes.access import Right
+from fsnotes.errors import FsnotesError, NotAllowed, NoteChanged, NoteExists, TooManyLinks, Unavailable
+from fsnotes.failures import describe
+from fsnotes.notes.etags import etag
+from fsnotes.outcomes import BEYOND
+from sandbox.steps import Step
+from tests.disk import Interruption
+from tests.service.conftest import ALICE, BOB, Household, accept, ask
+
+A, C = b"# A\r\n[up](../c.md)\r\n", b"[[a]] ![[a#h]]\n"
+
+
+def _furnish(household: Household) -> None:
+    household.write("p/a.md", A)
+    household.write("c.md", C)
+    household.write("log.md", "log\n")
+
+
+def test_a_move_is_told_whole(household: Household) -> None:
+    _furnish(household)
+    household.write("x/twin.md", "")
+    household.write("p/twin.md", "")
+    household.write("t.md", "one\n[[twin]]\n")
+    service, uri = household.service(), household.uri
+    planned = service.move(ALICE, uri, "p/a", "q/deep/b", dry_run=True).document()
+    moved, changed = A.replace(b"../c", b"../../c"), C.replace(b"[[a", b"[[b")
+    assert planned == {
+        "outcome": "would_move",
+        "path": "p/a.md",
+        "newPath": "q/deep/b.md",
+        "etag": etag(moved),
+        "updated": [
+            {"path": "q/deep/b.md", "etag": etag(moved), "links": 1},
+            {"path": "c.md", "etag": etag(changed), "links": 2},
+        ],
+        "leftAlone": [],
+    }
+    assert household.files()["c.md"] == C
+    assert service.move(ALICE, uri, "p/a", "q/deep/b").document() == planned | {"outcome": "moved"}
+    files = household.files()
+    assert (files["q/deep/b.md"], files["c.md"]) == (moved, changed)
+    assert service.move(ALICE, uri, "p/twin", "p/other").document()["leftAlone"] == [
+        {"path": "t.md", "line": 2, "link": "[[twin]]", "reason": "several files answer to it"}
+    ]
+
+
+def test_a_folder_that_moves_is_told_by_its_notes(household: Household) -> None:
+    _furnish(household)
+    told = household.service().move(ALICE, household.uri, "p", "q").document()
+    assert (told["outcome"], told["path"], told["newPath"], told["notes"]) == ("moved", "p", "q", 1)
+    assert "etag" not in told
+    assert household.files().keys() == {"q/a.md", "c.md", "log.md"}
+
+
+def test_a_move_leaves_one_line_and_a_dry_run_none(household: Household) -> None:
+    _furnish(household)
+    service, uri = household.service(), household.uri
+    service.move(ALICE, uri, "p/a", "b", dry_run=True)
+    assert household.audit() == []
+    service.move(ALICE, uri, "p/a", "b")
+    (line,) = household.audit()
+    assert (line["tool"], line["path"], line["newPath"], line["outcome"]) == (
+        "notes_move",
+        "p/a.md",
+        "b.md",
+        "moved",
+    )
+    assert (line["etagBefore"], line["etagAfter"]) == (etag(A), etag(A.replace(b"../c", b"c")))
+    with pytest.raises(NoteExists):
+        service.move(ALICE, uri, "b", "c")
+    assert [each["outcome"] for each in household.audit()] == ["moved", "note_exists"]
+
+
+def test_long_paths_fit_in_the_line_of_a_move(household: Household) -> None:
+    folder = "/".join(["ü" * 100] * 8)
+    household.write(f"{folder}/{'é' * 60}.md", "x")
+    household.service().move(ALICE, household.uri, f"{folder}/{'é' * 60}", f"{folder}/{'à' * 60}")
+    (line,) = household.audit()
+    assert line["path"].endswith("é.md")
+    assert line["newPath"].endswith("à.md")
+
+
+def test_only_who_may_write_moves(household: Household) -> None:
+    _furnish(household)
+    household.grant(BOB, Right.READ)
+    service, before = household.service(), household.files()
+    for dry in (True, False):
+        with pytest.raises(NotAllowed):
+            service.move(BOB, household.uri, "p/a", "b", dry_run=dry)
+    assert household.files() == before
+    assert [line["outcome"] for line in household.audit()] == ["not_allowed"] * 2
+
+
+@pytest.mark.parametrize(("path", "new"), [("p/a", "b"), ("c", "p/c"), ("p", "q")])
+def test_a_grant_of_one_folder_moves_nothing_in_or_out(household: Household, path: str, new: str) -> None:
+    _furnish(household)
+    household.grant(BOB, *Right, folder="p")
+    before = household.files()
+    with pytest.raises(NotAllowed):
+        household.service().move(BOB, household.uri, path, new)
+    assert household.files() == before
+
+
+def test_links_beyond_the_grant_are_counted_and_not_named(household: Household) -> None:
+    _furnish(household)
+    household.write("p/x.md", "[[a]]")
+    household.grant(BOB, *Right, folder="p")
+    told = household.service().move(BOB, household.uri, "p/a", "p/sub/b").document()
+    assert household.files()["p/x.md"] == b"[[b]]"
+    assert household.files()["c.md"] == C
+    assert told["leftAlone"] == [{"reason": BEYOND, "count": 3}]
+    assert "c.md" not in json.dumps(told)
+
+
+def test_who_may_not_read_is_told_of_no_other_note(household: Household) -> None:
+    _furnish(household)
+    household.write("x/a.md", "")
+    household.grant(BOB, Right.WRITE)
+    told = household.service().move(BOB, household.uri, "p/a", "b").document()
+    assert told["updated"] == []
+    assert told["leftAlone"] == []
+    assert (told["updatedMore"], told["leftAloneMore"]) == (1, 2)
+    assert "c.md" not in json.dumps(told)
+
+
+def test_who_may_read_one_folder_is_told_of_that_one(household: Household) -> None:
+    household.write("a.md", "a")
+    household.write("mine/m.md", "[[a]]")
+    household.write("yours/y.md", "[[a]]")
+    household.grant(BOB, Right.WRITE)
+    household.grant(BOB, Right.READ, folder="mine")
+    told = household.service().move(BOB, household.uri, "a", "b").document()
+    assert [note["path"] for note in told["updated"]] == ["mine/m.md"]
+    assert told["updatedMore"] == 1
+    assert household.files()["yours/y.md"] == b"[[b]]"
+
+
+def test_more_than_an_answer_holds_is_counted(household: Household) -> None:
+    household.write("a.md", "a")
+    for number in range(250):
+        household.write(f"n/{'long name ' * 5}{number}.md", "[[a]]")
+    moved = household.service().move(ALICE, household.uri, "a", "b")
+    told = moved.document()
+    assert len(told["updated"]) + told["updatedMore"] == 250
+    assert len(json.dumps(told)) < 40_000
+    assert all(text == b"[[b]]" for path, text in household.files().items() if path.startswith("n/"))
+
+
+def test_more_notes_than_one_move_may_rewrite_are_refused(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moves, "MAX_NOTES", 2)
+    household.write("a.md", "a")
+    for number in range(3):
+        household.write(f"{number}.md", "[[a]]")
+    before = household.files()
+    with pytest.raises(TooManyLinks) as refused:
+        household.service().move(ALICE, household.uri, "a", "b")
+    assert describe(refused.value).line.startswith("too_many: more than 2 notes have links")
+    assert household.files() == before
+    household.service().move(ALICE, household.uri, "a", "b", update_links=False)
+    assert "b.md" in household.files()
+
+
+def test_a_stale_etag_moves_nothing(household: Household) -> None:
+    _furnish(household)
+    before = household.files()
+    with pytest.raises(NoteChanged) as refused:
+        household.service().move(ALICE, household.uri, "p/a", "b", if_match=etag(b"other"))
+    assert refused.value.etag == etag(A)
+    assert household.files() == before
+
+
+def test_a_form_that_was_shown_before_the_move_deletes_nothing(household: Household) -> None:
+    _furnish(household)
+    service, uri = household.service(), household.uri
+    asked = ask(service, ALICE, uri, "p/a.md")
+    service.move(ALICE, uri, "p/a", "b")
+    with pytest.raises(NoteChanged):
+        service.delete(
+            ALICE,
+            uri,
+            "p/a.md",
+            arguments={"workspaceUri": uri, "title": "p/a.md"},
+            state=asked.state,
+            answers={"delete_choice": accept("p/a.md")},
+        )
+    assert "b.md" in household.files()
+
+
+# -- others at the same time -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "step", [Step.STAGE_WRITTEN, Step.STAGE_SYNCED, Step.MOVE_FOLDERS_MADE, Step.MOVE_DURABLE, Step.STAGE_PUT]
+)
+def test_what_a_stranger_saves_meanwhile_is_kept_and_its_links_follow(inline: Household, step: Step) -> None:
+    _furnish(inline)
+    inline.write("d.md", "[[a]]")
+    stranger = "a stranger's [[a]]"
+
+    def save() -> None:
+        for name in ("c.md", "d.md"):
+            aside = inline.vault / f"{name}.aside"
+            link = stranger if (inline.vault / "p/a.md").exists() else "no link"
+            aside.write_text(link)
+            os.replace(aside, inline.vault / name)
+
+    late = Interruption(step, save)
+    inline.service(observe=late).move(ALICE, inline.uri, "p/a", "p/b")
+    assert late.happened
+    files = inline.files()
+    assert "p/b.md" in files
+    for name in ("c.md", "d.md"):
+        assert files[name] in (b"a stranger's [[b]]", b"no link"), files
+    assert inline.temporaries() == []
+
+
+def test_a_note_that_is_saved_in_the_instant_of_its_move_is_moved_with_that_text(inline: Household) -> None:
+    _furnish(inline)
+
+    def save() -> None:
+        aside = inline.vault / "aside"
+        aside.write_bytes(b"later [up](../c.md)")
+        os.replace(aside, inline.vault / "p/a.md")
+
+    late = Interruption(Step.MOVE_FOLDERS_MADE, save)
+    inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b")
+    assert inline.files() == {
+        "b.md": b"later [up](c.md)",
+        "c.md": C.replace(b"[[a", b"[[b"),
+        "log.md": b"log\n",
+    }
+
+
+def test_a_name_that_is_taken_meanwhile_is_not_moved_over(inline: Household) -> None:
+    _furnish(inline)
+    late = Interruption(Step.STAGE_SYNCED, lambda: inline.write("b.md", "mine"))
+    with pytest.raises(NoteExists):
+        inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b")
+    assert inline.files() == {"p/a.md": A, "c.md": C, "b.md": b"mine", "log.md": b"log\n"}
+    assert inline.temporaries() == []
+    assert list(inline.top.rglob("move.json")) == []
+
+
+def test_of_two_moves_of_one_note_one_wins_and_links_lead_there(household: Household) -> None:
+    _furnish(household)
+    services = [household.service(), household.service()]
+    outcomes: list[str] = []
+
+    def act(number: int) -> None:
+        try:
+            services[number].move(ALICE, household.uri, "p/a", f"won-{number}")
+            outcomes.append(f"won-{number}")
+        except FsnotesError as error:
+            outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=act, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    winner = next(outcome for outcome in outcomes if outcome.startswith("won"))
+    assert sorted(outcomes)[0] in ("NoteNotFound", "NoteChanged", "Busy")
+    assert household.files()["c.md"] == C.replace(b"[[a", f"[[{winner}".encode())
+    assert f"{winner}.md" in household.files()
+
+
+@pytest.mark.parametrize("where", ["sandbox.staging.os.fsync", "sandbox.slots.os.write"])
+def test_a_disk_that_fails_before_the_move_changes_nothing(
+    inline: Household, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    _furnish(inline)
+    service, before = inline.service(), inline.tree()
+
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, full)
+        with pytest.raises(Unavailable):
+            service.move(ALICE, inline.uri, "p/a", "b")
+    assert inline.tree() == before
+    assert list(inline.top.rglob("move.json*")) == []
+    service.move(ALICE, inline.uri, "p/a", "b")
+    assert inline.files()["c.md"] == C.replace(b"[[a", b"[[b")
+
+
+def test_a_workspace_keeps_moving_after_a_refusal(household: Household) -> None:
+    _furnish(household)
+    service, uri = household.service(), household.uri
+    for new in ("c", "p/a", "bad?", ".hidden"):
+        with pytest.raises(FsnotesError):
+            service.move(ALICE, uri, "p/a", new)
+    service.move(ALICE, uri, "p/a", "b")
+    service.append(ALICE, uri, "log", "more")
+    assert household.files()["b.md"] == A.replace(b"../c", b"c")
