@@ -9,32 +9,18 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from fsnotes.access import Access, Grant, Held, Right
+from fsnotes.access import Access, Held, Right
 from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
-from fsnotes.candidates import find_candidates
 from fsnotes.confirm import (
-    AlreadyDone,
-    AskAgain,
     Asked,
-    Binding,
-    Cancelled,
-    Candidate,
     Confirmations,
-    Confirmed,
-    Declined,
-    digest_arguments,
-    digest_call,
 )
+from fsnotes.deletions import DELETE_TOOL, Deletions
 from fsnotes.errors import (
     Abandoned,
-    Busy,
-    DeceptiveName,
     FsnotesError,
-    InvalidArgument,
     NoteNotFound,
-    OutcomeUnknown,
-    Unavailable,
 )
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.moves import Survey, survey
@@ -43,16 +29,13 @@ from fsnotes.notes.commands import (
     Assignment,
     CreateNote,
     EditNote,
-    FindReceipt,
     MoveNotes,
     ReadNote,
     RestoreNote,
     ScanNotes,
     SetProperties,
-    TrashNote,
 )
 from fsnotes.notes.editing import Change, check_arguments
-from fsnotes.notes.model import fold
 from fsnotes.outcomes import (
     Deletion,
     NoteCreated,
@@ -77,9 +60,6 @@ READ_CHARACTERS: Final = 38_000
 COUNTED_SCANS: Final = 10
 """Bounded calls spent on counting a workspace's notes before the count is given as incomplete."""
 
-DELETE_TOOL: Final = "notes_delete"
-_METHOD: Final = "tools/call"
-
 _log = logging.getLogger("fsnotes.service")
 
 
@@ -102,6 +82,7 @@ class Service:
         self._audit = audit
         self._policies = policies
         self._clock = clock
+        self._deletions = Deletions(access, runner, confirmations, clock=clock)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -285,33 +266,9 @@ class Service:
         deleted, whatever *answers* say.
         """
         with self._story(call, DELETE_TOOL, workspace_uri, None) as story:
-            if not title.strip():
-                raise InvalidArgument("title", "it is empty")
-            grant = self._access.authorize(call.principal, workspace_uri, Right.DELETE)
-            binding = Binding(
-                principal=call.principal.name,
-                method=_METHOD,
-                tool=DELETE_TOOL,
-                arguments=digest_arguments(arguments),
-                same_call=digest_call(call.principal.name, DELETE_TOOL, grant.workspace.uri, fold(title)),
+            return self._deletions.delete(
+                call, workspace_uri, title, arguments=arguments, state=state, answers=answers, story=story
             )
-            confirmations = self._confirmations()
-            if state is not None:
-                match confirmations.resume(binding, state=state, answers=answers, now=self._clock()):
-                    case Confirmed() as confirmed:
-                        return self._remove(call, workspace_uri, confirmed, story)
-                    case Declined():
-                        story.refused("declined")
-                        return Deletion("declined")
-                    case Cancelled():
-                        return Deletion("cancelled")
-                    case AskAgain():
-                        pass
-            if confirmations.recently_declined(binding, now=self._clock()):
-                return Deletion("declined")
-            candidates = find_candidates(self._runner, grant, title, abandoned=call.abandoned)
-            asked = self._ask(binding, candidates, workspace=grant.workspace.name)
-            return Deletion("declined") if isinstance(asked, Declined) else asked
 
     def answered(self, deletion: Deletion) -> None:
         """Note that the answer `deleted` has left this process: a retry is then a replay."""
@@ -344,55 +301,6 @@ class Service:
                 outcome if changed else "unchanged", path=reply.path, before=reply.former, after=reply.etag
             )
             return NoteEdited(reply, dry_run=command.dry_run, shows_text=sight.reads)
-
-    # -- the parts of a deletion -------------------------------------------------------------------
-
-    def _ask(self, binding: Binding, candidates: Sequence[Candidate], *, workspace: str) -> Asked | Declined:
-        """Offer the candidates; one that the form cannot show as it is keeps no other from being offered."""
-        confirmations, now = self._confirmations(), self._clock()
-        try:
-            return confirmations.ask(binding, candidates, workspace=workspace, now=now)
-        except DeceptiveName as error:
-            shown = [candidate for candidate in candidates if candidate.path not in error.paths]
-            if not shown:
-                raise
-        return confirmations.ask(binding, shown, workspace=workspace, now=now)
-
-    def _remove(self, call: Call, workspace_uri: str, confirmed: Confirmed, story: Story) -> Deletion:
-        """Claim the confirmation and move the note, as one: from BEGIN to COMMIT nothing waits for anybody."""
-        deletion = Deletion("deleted", confirmed.path, confirmed.entry)
-        moved = False
-        try:
-            with self._confirmations().claim(confirmed, now=self._clock()):
-                grant = self._access.authorize(call.principal, workspace_uri, Right.DELETE)
-                story.begin(grant, path=confirmed.path)
-                command = TrashNote(confirmed.path, confirmed.etag, confirmed.entry)
-                try:
-                    self._runner.run(grant, command)
-                except (Unavailable, OutcomeUnknown) as error:
-                    # Something failed on the way; the entry tells whether the move had happened.
-                    if not self._has_receipt(grant, confirmed, error):
-                        raise
-                moved = True
-        except AlreadyDone:
-            story.refused("already_deleted", path=confirmed.path)
-            return deletion
-        except (Busy, Unavailable) as error:
-            if not moved:
-                raise
-            # The commit failed, and the note is in its entry: that is what happened, so that is what is said. A
-            # retry finds the entry, answers the same and spends the state; restoring spends it as well.
-            _log.error("the ledger could not be written after a deletion: %r", error.__cause__)
-        story.done("deleted", before=confirmed.etag)
-        return deletion
-
-    def _has_receipt(self, grant: Grant, confirmed: Confirmed, failure: FsnotesError) -> bool:
-        """Say whether the note is in its entry; raise *failure* when that cannot be found out."""
-        receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
-        try:
-            return self._runner.run(grant, receipt).found
-        except FsnotesError:
-            raise failure from None
 
     # -- shared ------------------------------------------------------------------------------------
 

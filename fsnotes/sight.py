@@ -31,9 +31,15 @@ class Sight:
 
     @classmethod
     def of(
-        cls, access: Access, principal: Principal, workspace_uri: str, command: Change | MoveNotes
+        cls,
+        access: Access,
+        principal: Principal,
+        workspace_uri: str,
+        path: str,
+        *,
+        heading: str | None = None,
     ) -> Self:
-        """Find out whether *principal* could read the note that *command* is about, by the path that it gives."""
+        """Find out what *principal* may read, the note that *path* means among it or not."""
         try:
             readable = Scope(access.authorize(principal, workspace_uri, Right.READ).folders)
         except NotAllowed:

@@ -82,6 +82,19 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.sight": Room(("fsnotes.access", ERRORS, "fsnotes.notes", *LEXICAL)),
     "fsnotes.story": Room(("fsnotes.access", "fsnotes.audit", "fsnotes.calls", ERRORS, "fsnotes.runners")),
+    "fsnotes.deletions": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.calls",
+            "fsnotes.candidates",
+            "fsnotes.confirm",
+            ERRORS,
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.runners",
+            "fsnotes.story",
+        )
+    ),
     "fsnotes.service": Room(
         (
             "fsnotes.access",
@@ -89,6 +102,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.calls",
             "fsnotes.candidates",
             "fsnotes.confirm",
+            "fsnotes.deletions",
             ERRORS,
             "fsnotes.listings",
             "fsnotes.moves",
