@@ -14,11 +14,12 @@ from typing import Any, Final
 
 from fsnotes.access import Grant
 from fsnotes.errors import Abandoned, Busy, FsnotesError, InvalidArgument, OutcomeUnknown, Unavailable
-from fsnotes.notes.answers import check_refusal, check_reply
+from fsnotes.notes.answers import check_reply
 from fsnotes.notes.commands import Command, CreateNote, FindReceipt, ReplyT, SweepTemporaries, TrashNote
 from fsnotes.notes.creating import content_of
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.opening import RUN
+from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.scope import Scope
 from fsnotes.runners import check_right, moved_away, never, not_served, until_counted

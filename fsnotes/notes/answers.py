@@ -1,4 +1,4 @@
-"""Whether a reply or a refusal answers its command and stays within the grant: a worker's word is not enough.
+"""Whether a reply answers its command and stays within the grant: a worker's word is not enough.
 
 A worker that somebody took over can still lie about notes of its workspace: text, titles, sizes and etags are
 its word. What it cannot do is to name, through a reply, a path outside the granted folders, to answer for
@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from fsnotes import errors
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -50,22 +49,18 @@ from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import SUFFIXES, fold, is_note
-from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
 from sandbox.errors import InvalidPath
-from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_entry_name, is_hidden
-from sandbox.records import fields
+from sandbox.names import RelPath, is_entry_name, is_hidden
 
 # A note's id that can be seen to be one without being taken apart: ASCII, short, not too deep, not hidden.
 _PLAIN: Final = re.compile(
     r"[^./\\\0][^/\\\0]*+(?:/[^./\\\0][^/\\\0]*+){0,63}+(?<=.\.md)", re.ASCII | re.DOTALL
 )
 _PLAIN_LENGTH: Final = 255
-
-_TRASH: Final = RelPath((TRASH_FOLDER,))
 
 
 def check_reply(scope: Scope, command: Command[Any], reply: Reply) -> None:
@@ -357,65 +352,3 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     ListTrash: _answers_list_trash,
     RestoreNote: _answers_restore,
 }
-
-
-# -- refusals ----------------------------------------------------------------------------------
-
-_BY_HEADING: Final = (ReadNote, EditNote, AppendNote)
-
-
-def check_refusal(scope: Scope, command: Command[Any], error: errors.FsnotesError) -> None:
-    """Raise BadMessage unless *error* speaks of what *command* said, or of paths that *scope* lets be named."""
-    if not _speaks_of(scope, command, error):
-        raise BadMessage(f"a {type(error).__name__} about something else")
-
-
-def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) -> bool:
-    words = _words(command)
-    match error:
-        case errors.NoteNotFound():
-            # Headings are the note's own text, and shown as such.
-            return _known(scope, words, error.name) and (error.what == "heading" or not error.candidates)
-        case errors.AmbiguousNote():
-            if isinstance(command, _BY_HEADING) and error.name == _cut(command.heading):
-                return True
-            return _known(scope, words, error.name) and all(_near(scope, path) for path in error.paths)
-        case (
-            errors.NoteExists()
-            | errors.NoteChanged()
-            | errors.NoteTooLarge()
-            | errors.NotText()
-            | errors.InvalidYaml()
-            | errors.AnchorNotFound()
-            | errors.AnchorCount()
-        ):
-            return _known(scope, words, error.path)
-        case errors.NoRoom():
-            return command.changes
-        case errors.NotCounted():
-            return command.changes or command.counts
-        case _:
-            return True
-
-
-def _words(command: Command[Any]) -> frozenset[str | None]:
-    """Return the texts of *command*, as far as a refusal repeats them."""
-    values = (getattr(command, name) for name in fields(type(command)))
-    return frozenset(_cut(value) for value in values if isinstance(value, str))
-
-
-def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:MAX_ECHO]
-
-
-def _known(scope: Scope, words: frozenset[str | None], text: str) -> bool:
-    return text in words or _near(scope, text)
-
-
-def _near(scope: Scope, text: str) -> bool:
-    """Say whether *text* is a path of the scope, one that leads to a folder of it, or the trash."""
-    try:
-        path = RelPath.parse_folder(text)
-    except InvalidPath:
-        return False
-    return path in (ROOT, _TRASH) or scope.leads_to(path) or (scope.covers(path) and not is_hidden(path))

@@ -38,6 +38,37 @@ def result(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
+_UNTOLD: Final = frozenset({"minLength", "maxLength"})
+
+
+def told(schema: Schema) -> Schema:
+    """Return the schema of arguments as clients are told it, which every model reads before it says a word.
+
+    Without the bounds of texts: no model counts to them, and a text that is too long is refused with the bound.
+    """
+    return _without(schema, _UNTOLD)
+
+
+def told_result(schema: Schema) -> Schema:
+    """Return the schema of a result as clients are told it: what is always there is said of the whole alone."""
+    parts = {name: _without(part, frozenset({"required"})) for name, part in schema["properties"].items()}
+    return schema | {"properties": parts}
+
+
+def _without(schema: Schema, names: frozenset[str]) -> Schema:
+    """Return *schema* without the keywords *names*, as deep as it goes; properties of these names stay."""
+    found: Schema = {}
+    for name, value in schema.items():
+        if name in names:
+            continue
+        if name == "properties":
+            value = {each: _without(part, names) for each, part in value.items()}
+        elif name == "items":
+            value = _without(value, names)
+        found[name] = value
+    return found
+
+
 def flag(description: str) -> Schema:
     """Return the schema of a truth value."""
     return {"type": "boolean", "description": description}
@@ -70,10 +101,10 @@ BOOLEAN: Final[Schema] = {"type": "boolean"}
 MAX_PATH: Final = 4096
 MAX_TEXT: Final = 16_777_216
 
-WORKSPACE: Final = {"workspaceUri": text("URI of a workspace, from notes_workspaces", 16_384, least=1)}
-PATH: Final = text("Path of the note in its workspace; .md may be left out", MAX_PATH, least=1)
+WORKSPACE: Final = {"workspaceUri": text("From notes_workspaces", 16_384, least=1)}
+PATH: Final = text("The note's path; .md may be left out", MAX_PATH, least=1)
 CURSOR: Final = text("nextCursor of the page before", 8192, least=1)
-HEADING: Final = text("Only in this section; Parent/Child tells equal headings apart", 1024, least=1)
+HEADING: Final = text("Only in this section; Parent/Child tells twins apart", 1024, least=1)
 IF_MATCH: Final = text("Only if the note still has this etag", 128, least=1)
-DRY_RUN: Final = flag("Only say what it would do (default false)")
-LIMIT: Final = whole("Most entries in the result (default 100)", 1, MAX_LIMIT)
+DRY_RUN: Final = flag("Only tell what would be done")
+LIMIT: Final = whole("Most entries (default 100)", 1, MAX_LIMIT)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.outcomes import (
     Deletion,
@@ -21,7 +21,7 @@ from fsnotes.outcomes import (
     TrashListed,
     WorkspacesShown,
 )
-from fsnotes.server.schemas import Schema
+from fsnotes.server.schemas import Schema, told, told_result
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
@@ -107,9 +107,28 @@ class Tool:
                 "readOnlyHint": not self.changes,
             },
             "description": self.description,
-            "inputSchema": self.input_schema,
+            "inputSchema": told(self.input_schema),
             "name": self.name,
         }
         if self.output_schema is not None:
-            shape["outputSchema"] = self.output_schema
+            shape["outputSchema"] = told_result(self.output_schema)
         return shape | {"title": self.title}
+
+
+_OPTIONAL: Final = {
+    "heading": "heading",
+    "startLine": "start_line",
+    "endLine": "end_line",
+    "startColumn": "start_column",
+    "oldText": "old_text",
+    "expectedMatches": "expected_matches",
+    "position": "position",
+    "updateLinks": "update_links",
+    "ifMatch": "if_match",
+    "dryRun": "dry_run",
+}
+
+
+def optional(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what may be left out of a call and was given, by the names that the service has for it."""
+    return {_OPTIONAL[name]: value for name, value in given.items() if name in _OPTIONAL}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fsnotes import errors
 from fsnotes.errors import FsnotesError
 from fsnotes.notes import commands, messages, refusals
-from fsnotes.notes.answers import check_refusal, check_reply
+from fsnotes.notes.answers import check_reply
 from fsnotes.notes.commands import (
     SKIP_REASONS,
     AppendNote,
@@ -72,6 +72,7 @@ from fsnotes.notes.messages import (
     encode_command,
     encode_reply,
 )
+from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
 from fsnotes.notes.replies import LEFT_REASONS
 from sandbox import records

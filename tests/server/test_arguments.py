@@ -31,7 +31,7 @@ S = {**W, "path": "a"}
             {**W, "Folder": ""},
             (
                 "invalid_argument: Folder: no such argument, this tool takes workspaceUri, folder, recursive,"
-                " glob, sort, limit, cursor; correct it and call again"
+                " glob, tag, sort, limit, cursor; correct it and call again"
             ),
         ),
         (

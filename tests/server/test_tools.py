@@ -22,6 +22,7 @@ NAMES = [
     "notes_edit",
     "notes_append",
     "notes_properties",
+    "notes_move",
     "notes_tags",
     "notes_delete",
     "notes_trash",
@@ -98,6 +99,28 @@ def test_arguments_are_described_so_that_every_client_takes_them(tool: Tool) -> 
                     assert {each["type"] for each in rule["items"]["properties"].values()} == {"string"}
             case kind:
                 assert kind == "boolean"
+
+
+@each_tool
+def test_what_a_client_is_told_of_arguments_is_what_is_checked_but_for_lengths(tool: Tool) -> None:
+    shown = tool.descriptor()["inputSchema"]
+    Draft202012Validator.check_schema(shown)
+    bounds = {"minLength", "maxLength"}
+    assert all(not (part.keys() & bounds) for part in schemas_within(shown))
+    for told, checked in zip(schemas_within(shown), schemas_within(tool.input_schema), strict=True):
+        assert told.keys() == checked.keys() - bounds
+
+
+@each_tool
+def test_what_a_client_is_told_of_results_says_what_is_always_there(tool: Tool) -> None:
+    shown = tool.descriptor().get("outputSchema")
+    if tool.output_schema is None:
+        assert shown is None
+        return
+    Draft202012Validator.check_schema(shown)
+    assert shown["required"] == tool.output_schema["required"]
+    assert shown["properties"].keys() == tool.output_schema["properties"].keys()
+    assert [part for part in schemas_within(shown) if "required" in part] == [shown]
 
 
 @each_tool
