@@ -35,7 +35,7 @@ def _show(outcome: NotesMoved, options: argparse.Namespace, console: Console) ->
         return
     done = "would move" if outcome.dry_run else "moved"
     rewritten = "would rewrite" if outcome.dry_run else "rewrote"
-    notes = f" ({reply.moved} notes)" if reply.etag is None else ""
+    notes = f" ({_count(reply.moved, 'note')})" if reply.etag is None else ""
     console.say(f"{done} {shown(reply.path)} to {shown(reply.new_path)}{notes}")
     for note in document["updated"]:
         console.say(f"{rewritten} {_count(note['links'], 'link')} in {shown(note['path'])}")

@@ -15,7 +15,8 @@ from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
     (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("edit",), ("append",),
-    ("properties",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",), ("keys", "rotate"), ("keys", "list"),
+    ("properties",), ("move",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
+    ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,

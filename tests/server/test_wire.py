@@ -232,6 +232,31 @@ def test_text_is_added_and_what_is_there_stays(notes: Vault) -> None:
     assert notes.files() == {"a.md": "zero\r\n# A\r\none\r\ntwo\r\n\r\n# B\r\nthree\r\n"}
 
 
+def test_a_note_moves_with_its_links(notes: Vault) -> None:
+    notes.write("a.md", "# A\r\n[x](c.md)")
+    notes.write("c.md", "[[a]] `[[a]]`")
+    given = notes.args(path="a", newPath="sub/b")
+    planned = structured(notes.wire, "notes_move", given | {"dryRun": True})
+    assert notes.files() == {"a.md": "# A\r\n[x](c.md)", "c.md": "[[a]] `[[a]]`"}
+    done = structured(notes.wire, "notes_move", given)
+    assert done == planned | {"outcome": "moved"}
+    assert notes.files() == {"sub/b.md": "# A\r\n[x](../c.md)", "c.md": "[[b]] `[[a]]`"}
+    assert done == {
+        "outcome": "moved",
+        "path": "a.md",
+        "newPath": "sub/b.md",
+        "etag": done["etag"],
+        "updated": [
+            {"path": "sub/b.md", "etag": done["etag"], "links": 1},
+            {"path": "c.md", "etag": done["updated"][1]["etag"], "links": 1},
+        ],
+        "leftAlone": [],
+    }
+    folder = structured(notes.wire, "notes_move", notes.args(path="sub", newPath="into", updateLinks=False))
+    assert (folder["notes"], folder["updated"]) == (1, [])
+    assert notes.files() == {"into/b.md": "# A\r\n[x](../c.md)", "c.md": "[[b]] `[[a]]`"}
+
+
 def test_properties_are_set_and_unset_and_all_else_stays(notes: Vault) -> None:
     text = "\ufeff---\r\ntitle: 'x' # why\r\nid: 01234\r\n---\r\nbody"
     notes.write("a.md", text)
@@ -371,6 +396,16 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_append", {"path": "text", "text": "x", "ifMatch": "stale"}, "conflict: "),
         ("notes_append", {"path": "../x", "text": "x"}, "not_allowed: "),
         ("notes_append", {"path": "fifo", "text": "x", "dryRun": True}, "not_allowed: "),
+        ("notes_move", {"path": "text", "newPath": "broken"}, "exists: "),
+        ("notes_move", {"path": "gone", "newPath": "c"}, 'not_found: there is no note or folder "gone"'),
+        (
+            "notes_move",
+            {"path": "text", "newPath": "b?"},
+            "invalid_argument: newPath: not a name for a new note",
+        ),
+        ("notes_move", {"path": "text", "newPath": ""}, "invalid_argument: newPath: "),
+        ("notes_move", {"path": "text", "newPath": "../b"}, "not_allowed: "),
+        ("notes_move", {"path": "text", "newPath": "b", "ifMatch": "0" * 32, "dryRun": True}, "conflict: "),
         ("notes_list", {"folder": "nowhere"}, "not_found: "),
         ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_list", {"tag": "two words"}, "invalid_argument: tag: "),
@@ -415,7 +450,14 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_trash",
     ]
     assert read(wire, vault.args(path="a"))[1] == "# A\n"
-    for tool in ("notes_create", "notes_edit", "notes_properties", "notes_delete", "notes_restore"):
+    for tool in (
+        "notes_create",
+        "notes_edit",
+        "notes_properties",
+        "notes_move",
+        "notes_delete",
+        "notes_restore",
+    ):
         assert wire.ask(call(2, tool, vault.args()))["error"] == {"code": -32602, "message": "Unknown tool"}
     assert vault.files() == {"a.md": "# A\n"}
 

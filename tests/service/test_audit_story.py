@@ -205,6 +205,16 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.properties(BOB, uri, NOTE, assign=[("k", "v")]),
         ("notes_properties", NOTE, "not_allowed"),
     ),
+    "move over a note": (
+        NoteExists,
+        lambda service, uri: service.move(ALICE, uri, NOTE, NOTE, dry_run=True),
+        ("notes_move", NOTE, "note_exists"),
+    ),
+    "move without a right": (
+        NotAllowed,
+        lambda service, uri: service.move(BOB, uri, NOTE, "new"),
+        ("notes_move", NOTE, "not_allowed"),
+    ),
     "append outside": (
         NotAllowed,
         lambda service, uri: service.append(ALICE, uri, "../x", TEXT),
@@ -343,6 +353,7 @@ def test_nothing_is_changed_when_the_log_cannot_be_written(household: Household,
         lambda: service.edit(ALICE, uri, NOTE, "x", old_text="text"),
         lambda: service.append(ALICE, uri, NOTE, TEXT),
         lambda: service.properties(ALICE, uri, NOTE, assign=[("k", "v")]),
+        lambda: service.move(ALICE, uri, NOTE, "deep/new/note"),
         lambda: answer(service, ALICE, uri, NOTE, asked, accept(NOTE)),
         lambda: service.restore(ALICE, uri, str(gone.trash_id)),
     ):
@@ -486,6 +497,7 @@ def test_no_words_of_a_caller_forge_a_line(household: Household, words: str) -> 
         lambda: service.edit(hostile, uri, words, words, old_text=words, heading=words, if_match=words),
         lambda: service.properties(hostile, uri, words, assign=[(words, words)], remove=[words]),
         lambda: service.append(hostile, uri, "a", words, heading=words, dry_run=True),
+        lambda: service.move(hostile, uri, words, words),
         lambda: service.read(hostile, uri + words, "a"),
         lambda: service.read(hostile, uri, "../" + words),
         lambda: service.list(hostile, words, folder=words),
