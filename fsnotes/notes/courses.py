@@ -13,6 +13,7 @@ from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.model import SUFFIXES, is_note, with_suffix
 from fsnotes.notes.places import Vacancy, check_admitted, check_new_names, existing_note, vacancy
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.translating import translated
 from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
 from sandbox.names import RelPath
 from sandbox.records import record
@@ -62,7 +63,18 @@ def course(root: Root, scope: Scope, path: str, new_path: str, *, checks_name: b
     """
     source = _source(root, scope, path)
     is_folder = root.kind(source) is Kind.FOLDER
-    asked = RelPath.parse(new_path)
+    with translated(argument="newPath"):
+        made = _course(
+            root, scope, source, RelPath.parse(new_path), is_folder=is_folder, checks_name=checks_name
+        )
+        if is_folder and scope.ignore:
+            _check_ignored(root, scope, made)
+    return made
+
+
+def _course(
+    root: Root, scope: Scope, source: RelPath, asked: RelPath, *, is_folder: bool, checks_name: bool
+) -> Course:
     if is_folder and is_note(asked.name):
         raise InvalidArgument("newPath", "it has a note's suffix, and what is moved is a folder")
     if not is_folder and not is_note(asked.name):
@@ -72,10 +84,7 @@ def course(root: Root, scope: Scope, path: str, new_path: str, *, checks_name: b
         raise InvalidArgument("newPath", "it lies in the folder that is moved")
     place = _target(root, asked, source, checks_name=checks_name)
     check_admitted(scope, place.path)
-    made = Course(source, place.path, place.missing - 1, is_folder)
-    if is_folder and scope.ignore:
-        _check_ignored(root, scope, made)
-    return made
+    return Course(source, place.path, place.missing - 1, is_folder)
 
 
 def _source(root: Root, scope: Scope, text: str) -> RelPath:

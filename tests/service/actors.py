@@ -97,6 +97,10 @@ def properties(call: Call, path: str, key: str, value: str) -> Job:
     return Job("properties", call.principal, {"path": path, "assign": [(key, value)]})
 
 
+def move(call: Call, path: str, new_path: str) -> Job:
+    return Job("move", call.principal, {"path": path, "new_path": new_path})
+
+
 def append_lines(call: Call, path: str, name: str, count: int) -> Job:
     return Job("append lines", call.principal, {"path": path, "name": name, "count": count})
 
@@ -125,6 +129,8 @@ def perform(
     match job.what:
         case "create":
             return service.create(call, uri, given["path"], given["content"]).document()
+        case "move":
+            return service.move(call, uri, given["path"], given["new_path"]).document()
         case "edit":
             return service.edit(
                 call, uri, given["path"], given["new_text"], old_text=given["old_text"]

@@ -27,16 +27,6 @@ NOTE = "Projects/Plan.md"
 BYTES = b"# Plan\r\n" + bytes(range(32, 127)) * 500
 OTHER = b"# Plan\r\nsomebody else's text"
 
-NO_OPERATION_TAKES = frozenset(
-    {
-        Step.MOVE_FOLDERS_MADE,
-        Step.MOVE_MOVED,
-        Step.MOVE_VERIFIED,
-        Step.MOVE_DURABLE,
-    }
-)
-"""No tool moves a note. One that does gets its row below."""
-
 CREATE = (
     Step.CREATE_FOLDERS_MADE,
     Step.CREATE_TEMPORARY,
@@ -55,6 +45,23 @@ REPLACE = (
     Step.REPLACE_TIDIED,
     Step.REPLACE_DURABLE,
 )
+MOVE = (
+    Step.REPLACE_TEMPORARY,
+    Step.REPLACE_WRITTEN,
+    Step.REPLACE_LIKENED,
+    Step.STAGE_WRITTEN,
+    Step.STAGE_SYNCED,
+    Step.MOVE_FOLDERS_MADE,
+    Step.MOVE_MOVED,
+    Step.MOVE_VERIFIED,
+    Step.MOVE_DURABLE,
+    Step.REPLACE_EXCHANGED,
+    Step.REPLACE_VERIFIED,
+    Step.REPLACE_TIDIED,
+    Step.STAGE_PUT,
+    Step.STAGE_DURABLE,
+)
+"""With links in one other note."""
 DELETE = (
     LedgerStep.BEGUN,
     LedgerStep.CLAIMED,
@@ -115,6 +122,10 @@ def confirm(asked: Asked) -> Job:
 EDIT = actors.edit(ALICE, NOTE, "# Plan", "# Another plan")
 APPEND = actors.append(ALICE, NOTE, "- one more")
 PROPERTIES = actors.properties(ALICE, NOTE, "status", "done")
+MOVED = "Done/Plan 2.md"
+MOVING = actors.move(ALICE, NOTE, MOVED)
+LINKS = b"[[Plan]] and [x](Projects/Plan.md)\r\n"
+REWRITTEN = b"[[Plan 2]] and [x](Done/Plan%202.md)\r\n"
 CHANGES = {
     "notes_edit": (EDIT, BYTES.replace(b"# Plan", b"# Another plan")),
     "notes_append": (APPEND, BYTES + b"\r\n- one more\r\n"),
@@ -168,6 +179,7 @@ def changes(household: Household) -> list[tuple[str, str | None, str]]:
         "edited",
         "appended",
         "properties_set",
+        "moved",
         "deleted",
         "restored",
         "already_deleted",
@@ -200,6 +212,9 @@ def record(household: Household) -> dict[str, Recorded]:
     note("edit", EDIT)
     note("append", APPEND)
     note("properties", PROPERTIES)
+    household.write("log.md", LINKS)
+    note("move", MOVING)
+    household.service().move(ALICE, household.uri, MOVED, NOTE, update_links=False)
     household.write(NOTE, BYTES)
     deleted = note("delete", confirm(ask(household.service(), ALICE, household.uri, NOTE)))
     note("restore", actors.restore(ALICE, deleted["trashId"]))
@@ -224,6 +239,7 @@ def test_the_table_of_steps_is_what_the_operations_really_do(household: Househol
         "edit": REPLACE,
         "append": REPLACE,
         "properties": REPLACE,
+        "move": MOVE,
         "delete": DELETE,
         "restore": RESTORE,
         "retry": RETRY,
@@ -235,9 +251,35 @@ def test_the_table_of_steps_is_what_the_operations_really_do(household: Househol
 
 def test_every_step_that_the_product_enumerates_has_a_kill() -> None:
     enumerated: set[str] = {*Step, *LedgerStep}
-    killed = {*CREATE, *REPLACE, *DELETE, *RETRY, *RESTORE, *DECLINE, *RENEW}
-    assert enumerated - killed == NO_OPERATION_TAKES
+    killed = {*CREATE, *REPLACE, *MOVE, *DELETE, *RETRY, *RESTORE, *DECLINE, *RENEW}
+    assert enumerated - killed == set()
     assert killed - enumerated == {UNANSWERED, ANSWERED}
+
+
+# -- move ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", MOVE)
+def test_a_kill_in_a_move_leaves_it_to_the_next_change_to_finish_or_forget_it(
+    household: Household, step: str
+) -> None:
+    household.write(NOTE, BYTES)
+    household.write("log.md", LINKS)
+    household.write("other.md", "other\n")
+    kill(household, MOVING, step)
+    assert changes(household) == [("notes_move", NOTE, "begun")]
+    household.service().append(ALICE, household.uri, "other", "more")
+    files = household.files() | {"other.md": b"other\nmore\n"}
+    rest = {path: text for path, text in files.items() if ".~fsn-" not in path}
+    has_moved = step in MOVE[MOVE.index(Step.MOVE_MOVED) :]
+    where, links = (MOVED, REWRITTEN) if has_moved else (NOTE, LINKS)
+    assert rest == {where: BYTES, "log.md": links, "other.md": b"other\nmore\n"}
+    assert list(household.top.rglob("move.json*")) == []
+    sweep(household)
+    if not has_moved:
+        household.service().move(ALICE, household.uri, NOTE, MOVED)
+    kept = {path: text for path, text in household.files().items() if "/swept-" not in path}
+    assert kept == {MOVED: BYTES, "log.md": REWRITTEN, "other.md": b"other\nmore\n"}
 
 
 # -- delete ----------------------------------------------------------------------------------------
