@@ -95,6 +95,7 @@ class Employed:
                 self._abandoned = abandoned
                 self._channel.send(frame, until=until)
                 self._sent = True
+                self._channel.wait_awake()
                 body = self._channel.receive(until=until, tick=self._tick)
                 if self._channel.held:
                     raise BadFrame(FrameFault.UNASKED)

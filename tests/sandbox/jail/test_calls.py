@@ -6,11 +6,14 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from sandbox.errors import Abandoned, HandlerFailed, JailBusy
+from sandbox.jail.channel import Channel
 from sandbox.jail.report import Level
 from sandbox.jail.supervisor import Jail
 from tests.sandbox.jail.conftest import Lasting, Layout, soon, until
@@ -42,6 +45,21 @@ def test_large_requests_and_replies_pass(lasting: Lasting) -> None:
     text = "ü" * (1 << 20)
     assert jail.call("echo", {"text": text}, deadline=soon(), write=False) == {"text": text}
     assert len(jail.call("fill", {"megabytes": 3}, deadline=soon(), write=False)["text"]) == 3 << 19
+
+
+def test_reply_is_waited_for_awake_and_then_asleep(lasting: Lasting, monkeypatch: pytest.MonkeyPatch) -> None:
+    jail = lasting()
+    order: list[str] = []
+    for name in ("wait_awake", "receive"):
+        wait = getattr(Channel, name)
+
+        def noted(self: Channel, *, name: str = name, wait: Callable[..., Any] = wait, **more: Any) -> Any:
+            order.append(name)
+            return wait(self, **more)
+
+        monkeypatch.setattr(Channel, name, noted)
+    assert jail.call("echo", {"a": 1}, deadline=soon(), write=False) == {"a": 1}
+    assert order == ["wait_awake", "receive"]
 
 
 @pytest.mark.parametrize(

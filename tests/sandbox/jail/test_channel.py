@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from sandbox.jail import channel as channels
 from sandbox.jail.channel import (
+    ASLEEP_SECONDS,
+    AWAKE_SECONDS,
     LONG_TEXT,
     MAX_DEPTH,
     BadFrame,
@@ -327,9 +329,125 @@ def test_whoever_waits_is_asked_and_can_be_told_apart(pair: tuple[Channel, socke
     assert channel.receive(until=soon()) == b""
 
 
+# -- waiting awake -----------------------------------------------------------------------------
+
+
+class Processor:
+    """A clock, and what happens each time somebody lets others have the processor: *taken* seconds, and *then*."""
+
+    def __init__(self, *, taken: float, then: Callable[[], object] = int) -> None:
+        self.now = 1000.0
+        self.yielded = 0
+        self.taken = taken
+        self.then = then
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sched_yield(self) -> None:
+        self.yielded += 1
+        self.now += self.taken
+        self.then()
+
+
+def on(monkeypatch: pytest.MonkeyPatch, processor: Processor) -> Processor:
+    """Let channels run on *processor*."""
+    monkeypatch.setattr(channels, "time", processor)
+    monkeypatch.setattr(channels, "os", processor)
+    return processor
+
+
+def test_reply_that_comes_while_its_caller_is_awake_is_received_without_a_wait(
+    pair: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, theirs = pair
+    here = on(monkeypatch, Processor(taken=0.000_1, then=lambda: theirs.sendall(frame(b"soon"))))
+    channel.wait_awake()
+    assert here.yielded == 1
+    theirs.close()
+    # A wait would find the end of the stream, or nothing.
+    assert channel.receive(until=here.now + 5) == b"soon"
+
+
+def test_nothing_is_waited_for_awake_longer_than_a_moment(
+    pair: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, theirs = pair
+    here = on(monkeypatch, Processor(taken=AWAKE_SECONDS / 4))
+    begun = here.now
+    channel.wait_awake()
+    assert AWAKE_SECONDS <= here.now - begun < 2 * AWAKE_SECONDS
+    assert channel.held == b""
+    theirs.sendall(frame(b"later"))
+    assert channel.receive(until=here.now + 5) == b"later"
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_nobody_stays_awake_for_a_while_after_another_program_kept_the_processor(
+    pair: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch, comes: bool
+) -> None:
+    channel, theirs = pair
+    here = on(monkeypatch, Processor(taken=0.003))
+    if comes:
+        here.then = lambda: theirs.sendall(frame(b"late"))
+    channel.wait_awake()
+    if comes:
+        assert channel.receive(until=here.now + 5) == b"late"
+    channel.wait_awake()
+    here.now += ASLEEP_SECONDS - 0.1
+    channel.wait_awake()
+    assert here.yielded == 1
+    here.now += 0.2
+    channel.wait_awake()
+    assert here.yielded == 2
+
+
+def test_peer_that_kept_the_processor_for_a_moment_only_is_waited_for_awake_again(
+    pair: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, theirs = pair
+    here = on(monkeypatch, Processor(taken=0.000_2, then=lambda: theirs.sendall(frame(b"soon"))))
+    for number in (1, 2, 3):
+        channel.wait_awake()
+        assert channel.receive(until=here.now + 5) == b"soon"
+        assert here.yielded == number
+
+
+@pytest.mark.parametrize("part", [b"\0", b"\0\0\0\x09half"])
+def test_frame_that_is_cut_while_its_caller_is_awake_is_waited_for_to_the_deadline(
+    pair: tuple[Channel, socket.socket], part: bytes
+) -> None:
+    channel, theirs = pair
+    theirs.sendall(part)
+    channel.wait_awake()
+    assert channel.held == part
+    with pytest.raises(ChannelTimeout):
+        channel.receive(until=soon(SHORT))
+
+
+def test_what_was_not_asked_for_is_seen_behind_a_reply_that_came_while_awake(
+    pair: tuple[Channel, socket.socket],
+) -> None:
+    channel, theirs = pair
+    theirs.sendall(frame(b"asked") + b"more")
+    channel.wait_awake()
+    assert channel.receive(until=soon()) == b"asked"
+    assert channel.held == b"more"
+
+
+def test_peer_that_is_gone_is_noticed_awake(pair: tuple[Channel, socket.socket]) -> None:
+    channel, theirs = pair
+    theirs.close()
+    with pytest.raises(ChannelClosed):
+        channel.wait_awake()
+
+
 def test_descriptors_that_are_sent_along_are_dropped(pair: tuple[Channel, socket.socket]) -> None:
     channel, theirs = pair
     before = os.listdir("/proc/self/fd")
     socket.send_fds(theirs, [frame(b"with")], [theirs.fileno()] * 16)
     assert channel.receive(until=soon()) == b"with"
+    socket.send_fds(theirs, [frame(b"awake")], [theirs.fileno()] * 16)
+    channel.wait_awake()
+    assert channel.receive(until=soon()) == b"awake"
     assert os.listdir("/proc/self/fd") == before
