@@ -15,12 +15,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.moves import MoveBench
 from tests.benchmarks.peer import Peer
 from tests.benchmarks.report import Report, alternate, median
 from tests.benchmarks.vault import make_vault, note
 from tests.benchmarks.workers import WorkerBench
 
-SECTIONS = ["server", "workers"]
+SECTIONS = ["server", "workers", "moves"]
 ECHO = str(Path(__file__).with_name("echo_server.py"))
 
 
@@ -234,6 +235,8 @@ def main() -> int:
                 Bench(Path(top), notes, report, chosen.rounds).run()
         if "workers" in chosen.sections:
             WorkerBench(Path(top), report, chosen.rounds).run()
+        if "moves" in chosen.sections:
+            MoveBench(Path(os.path.realpath(top)), report, chosen.rounds).run()
     if report.missed:
         print("\nmissed: " + "; ".join(report.missed))
     return 1 if report.missed else 0
