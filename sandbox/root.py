@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -243,10 +243,11 @@ class Root:
         """
         return moving.move(self._tree, source, target, expect=expect)
 
-    def stage(self, changes: Sequence[Change]) -> tuple[Staged, ...]:
+    def stage(self, changes: Iterable[Change]) -> tuple[Staged, ...]:
         """Write the texts of all *changes* beside their files, durably, without changing any; `put` or `drop` each.
 
-        When one of them fails, nothing is left of the others. Raises what `replace` raises before its exchange.
+        They are taken one by one, so that not all of the texts need be there at once. When one of them fails, nothing
+        is left of the others. Raises what `replace` raises before its exchange.
         """
         return staging.stage(self._tree, changes)
 

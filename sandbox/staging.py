@@ -9,7 +9,7 @@ temporaries for the sweeper. The caller holds the root's lock.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sandbox.beneath import Beneath, sync_folder
 from sandbox.errors import SandboxError
@@ -43,7 +43,7 @@ class Staged:
     not_kept: tuple[str, ...]
 
 
-def stage(tree: Beneath, changes: Sequence[Change]) -> tuple[Staged, ...]:
+def stage(tree: Beneath, changes: Iterable[Change]) -> tuple[Staged, ...]:
     """Write the texts of all *changes* beside their files; see `Root.stage`."""
     staged: list[Staged] = []
     try:

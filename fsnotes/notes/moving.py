@@ -17,7 +17,7 @@ from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import Entry, Rewriting
+from fsnotes.notes.journal import Entry, Journal, Rewriting
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted
 from fsnotes.notes.replies import MOST_TOLD
@@ -25,10 +25,10 @@ from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.workspace import Workspace
-from sandbox.errors import IdentityChanged, Missing, NotAFolder, SandboxError
+from sandbox.errors import IdentityChanged, Missing, NotAFolder, SandboxError, TooLarge
 from sandbox.names import RelPath
 from sandbox.records import record
-from sandbox.root import Change, Content, Root, Staged, Stamp
+from sandbox.root import Change, Content, FileIdentity, Root, Staged, Stamp
 
 ATTEMPTS: Final = 3
 """How often a move is computed anew while other programs keep saving the notes that it changes."""
@@ -41,19 +41,31 @@ _UNWRITTEN: Final = "the note could not be written"
 
 @record
 class _Text:
-    """The note that has the path *before* now and *after* then, and the text it gets."""
+    """The text that a note gets which has the path *before* now and *after* then: how it is made, and how it is known.
+
+    Not the text itself: a move may rewrite thousands of notes.
+    """
 
     chart: Chart
     before: RelPath
     after: RelPath
-    content: Content
-    data: bytes
+    identity: FileIdentity
+    former: str
+    etag: str
+    size: int
     splices: tuple[Splice, ...]
 
     @property
     def rewriting(self) -> Rewriting:
         """What the journal says of it."""
-        return Rewriting(self.after, etag(self.content.data), etag(self.data), self.splices)
+        return Rewriting(self.after, self.former, self.etag, self.splices)
+
+    def change(self, root: Root) -> Change:
+        """Return the change that makes it. Raises IdentityChanged for a note that is not as it was."""
+        content = root.read(self.before)
+        if etag(content.data) != self.former:
+            raise IdentityChanged(str(self.before))
+        return Change(self.before, apply(content.data, self.splices), content.identity)
 
 
 @record
@@ -137,19 +149,23 @@ def _text(root: Root, chart: Chart, before: RelPath, after: RelPath, left: list[
     except SandboxError:
         left.append(LeftAlone(str(after), 0, "", _UNREADABLE))
         return None
-    return _made(root, chart, before, after, content, left)
+    made = _made(root, chart, before, after, content, left)
+    return None if made is None else made[0]
 
 
 def _made(
     root: Root, chart: Chart, before: RelPath, after: RelPath, content: Content, left: list[LeftAlone]
-) -> _Text | None:
+) -> tuple[_Text, bytes] | None:
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
     data = apply(content.data, found.splices)
     if len(data) > root.policy.max_file_bytes:
         left.append(LeftAlone(str(after), 0, "", _TOO_LARGE))
     elif found.splices:
-        return _Text(chart, before, after, content, data, found.splices)
+        made = _Text(
+            chart, before, after, content.identity, etag(content.data), etag(data), len(data), found.splices
+        )
+        return made, data
     return None
 
 
@@ -164,25 +180,32 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[Staged, ...]:
     root, journal, made = workspace.root, workspace.journal, plan.course
     if plan.texts and journal is None:
         raise Unavailable("links can only be rewritten where there is a place for a journal")
-    written = sum(len(text.data) for text in plan.texts)
-    grown = written - sum(len(text.content.data) for text in plan.texts)
+    written = sum(text.size for text in plan.texts)
+    grown = written - sum(text.identity.size for text in plan.texts)
     growth = Growth(grown, made.missing, written=written if plan.texts else None)
     with workspace.room.taking(made.target, growth):
-        staged = root.stage([Change(text.before, text.data, text.content.identity) for text in plan.texts])
+        staged = root.stage(text.change(root) for text in plan.texts)
         try:
             if journal is not None and staged:
-                journal.write(plan.entry)
+                _write_down(journal, plan.entry)
             if plan.stamp is not None:
                 root.move_folder(made.source, made.target, expect=plan.stamp)
             elif plan.content is not None:
                 root.move(made.source, made.target, expect=plan.content.identity)
-        except SandboxError:
+        except (SandboxError, InvalidArgument):
             root.drop(staged)
             if journal is not None:
                 # The rename may have happened, and only making it durable have failed.
                 journal.finish(root)
             raise
     return staged
+
+
+def _write_down(journal: Journal, entry: Entry) -> None:
+    try:
+        journal.write(entry)
+    except TooLarge as error:
+        raise InvalidArgument("path", "there are more links to rewrite than one move may") from error
 
 
 def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:
@@ -217,7 +240,7 @@ def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
             content = root.read(text.after)
             made = _made(root, text.chart, text.before, text.after, content, found)
             if made is not None:
-                root.replace(text.after, made.data, expect=content.identity)
+                root.replace(text.after, made[1], expect=content.identity)
         except IdentityChanged:
             continue
         except (Missing, NotAFolder):
@@ -226,7 +249,7 @@ def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
             left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
             return None
         left += found
-        return made
+        return None if made is None else made[0]
     left.append(LeftAlone(str(text.after), 0, "", _CHANGING))
     return None
 
@@ -241,17 +264,15 @@ def _reply(
     """Return what the caller is told: of the plan, or of what has become of it."""
     texts = plan.texts if texts is None else texts
     left = plan.left if left is None else left
-    former = None if plan.content is None else plan.content.data
-    own = next((text.data for text in texts if text.before == plan.course.source), former)
+    former = None if plan.content is None else etag(plan.content.data)
+    own = next((text.etag for text in texts if text.before == plan.course.source), former)
     return Moved(
         path=str(plan.course.source),
         new_path=str(plan.course.target),
-        former=None if former is None else etag(former),
-        etag=None if own is None else etag(own),
+        former=former,
+        etag=own,
         moved=plan.notes,
-        relinked=tuple(
-            Relinked(str(text.after), etag(text.data), len(text.splices)) for text in texts[:MOST_TOLD]
-        ),
+        relinked=tuple(Relinked(str(text.after), text.etag, len(text.splices)) for text in texts[:MOST_TOLD]),
         relinked_count=len(texts),
         links=sum(len(text.splices) for text in texts),
         left_alone=tuple(left[:MOST_TOLD]),

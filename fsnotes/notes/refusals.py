@@ -139,6 +139,7 @@ SENTENCES: Final = (
         "links can only be rewritten where there is a place for a journal",
         "something in it would be ignored there that is not now, or the other way round",
         "the journal of a move that was interrupted cannot be read",
+        "there are more links to rewrite than one move may",
         "the disk is full",
         "the disk quota is used up",
         "the file system failed",

@@ -17,10 +17,10 @@ MAX_POSITION: Final = 8_192
 MAX_LINK: Final = 120
 """Most characters of a link that is shown; one more says that it was cut."""
 
-MOST_SURVEYED: Final = 2_000
+MOST_SURVEYED: Final = 1_000
 """Most notes that one call of a survey finds."""
 
-MOST_TOLD: Final = 500
+MOST_TOLD: Final = 200
 """Most notes, and most links left alone, that the reply of a move tells of; it counts all."""
 
 _SURVEY_POSITION: Final = re.compile(r"[0-9a-f]{48}", re.ASCII)

@@ -31,6 +31,9 @@ from sandbox.root import Root, Shelf
 CALL_SECONDS: Final = 0.04
 """A call looks at no further note once it has taken this long."""
 
+MOST_CHARACTERS: Final = 512 * 1024
+"""A call looks at no further note once the names of those it has found are this long: a reply has a bound in bytes."""
+
 
 def survey(
     workspace: Workspace, scope: Scope, command: SurveyMove, *, clock: Callable[[], float] = time.monotonic
@@ -43,7 +46,7 @@ def survey(
     known = None if command.after is None else workspace.charts.last(scope, made)
     chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
     found: list[str] = []
-    outside = 0
+    outside = length = 0
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
     with closing(_Shelves(workspace.root)) as shelves:
         for digest, path in order[start:]:
@@ -51,7 +54,9 @@ def survey(
             outside += beyond
             if concerned:
                 found.append(path)
-            if digest != order[-1][0] and (len(found) >= MOST_SURVEYED or not clock() < end):
+                length += len(path)
+            full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
+            if digest != order[-1][0] and (full or not clock() < end):
                 return Surveyed(tuple(found), outside, digest)
     return Surveyed(tuple(found), outside, None)
 
