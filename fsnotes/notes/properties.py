@@ -3,7 +3,7 @@
 The rules, where the texts that people write leave a choice:
 
 - Only keys of the outermost mapping are set and unset, by exact name (`property_keys.py`). A key that the block has in
-  another case only is refused: Obsidian would take both for one.
+  another case or Unicode form only is refused, unless that one goes: Obsidian would take both for one.
 - A new key comes last. A note without a block gets one at its very start, behind a byte order mark, with the line ends
   of its first line. Unsetting a key that is not there changes nothing and is reported.
 - A block that loses its last property goes, unless a comment is left in it, or unless the body would then be read as
@@ -34,9 +34,10 @@ from fsnotes.notes.property_changes import (
 from fsnotes.notes.property_checks import check_block, check_place, check_references
 from fsnotes.notes.property_reasons import (
     ITEM,
-    KEY_OTHER_CASE,
+    KEY_ALIKE,
     KEY_SEVERAL,
     KEY_TWICE,
+    KEYS_ALIKE,
     NOT_AS_ASKED,
     TOO_LONG,
     TOO_MANY,
@@ -118,6 +119,12 @@ def _check_keys(assign: Sequence[Assignment], remove: Sequence[str]) -> None:
             if fault is not None:
                 raise _item(argument, number, fault)
             seen.add(key)
+    alike: set[str] = set()
+    for number, assignment in enumerate(assign, start=1):
+        likeness = property_keys.likeness(assignment.key)
+        if likeness in alike:
+            raise _item("set", number, KEYS_ALIKE)
+        alike.add(likeness)
 
 
 def _item(argument: _Argument, number: int, fault: str) -> InvalidArgument:
@@ -144,14 +151,15 @@ def _changes(
     for index, pair in enumerate(layout.pairs):
         if pair.name is not None:
             places.setdefault(pair.name, []).append(index)
-    folded = {name.casefold() for name in places}
+    going = frozenset(remove)
+    alike = {property_keys.likeness(name) for name in places if name not in going}
 
     def place(argument: _Argument, number: int, key: str) -> int | None:
         found = places.get(key, ())
         if len(found) > 1:
             raise _item(argument, number, KEY_SEVERAL)
-        if not found and key.casefold() in folded:
-            raise _item(argument, number, KEY_OTHER_CASE)
+        if not found and property_keys.likeness(key) in alike:
+            raise _item(argument, number, KEY_ALIKE)
         return found[0] if found else None
 
     assigned: dict[int, PropertyValue] = {}

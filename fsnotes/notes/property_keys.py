@@ -43,6 +43,11 @@ def fault(key: str) -> str | None:
     return KEY_IS_MERGE if key == MERGE else None
 
 
+def likeness(key: str) -> str:
+    """Return what keys have in common that some programs take for one: those that differ in case or Unicode form."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", key).casefold())
+
+
 def fault_of_new(key: str) -> str | None:
     """Return why *key*, which the block does not have, is not added to it, None if it is."""
     return KEY_SPACED if key != key.strip() else None

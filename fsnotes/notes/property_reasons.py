@@ -21,7 +21,8 @@ KEY_UNPRINTABLE: Final = "its key has a control character, a line break or a lon
 KEY_IS_MERGE: Final = "its key is the merge key of YAML, which names no property"
 KEY_SPACED: Final = "its key begins or ends with a space, and the block has no such key"
 KEY_TWICE: Final = "its key was named before"
-KEY_OTHER_CASE: Final = "the block has its key in another case"
+KEY_ALIKE: Final = "the block has its key in another case or Unicode form"
+KEYS_ALIKE: Final = "its key was named before in another case or Unicode form"
 KEY_SEVERAL: Final = "several keys of the block are spelled like its key"
 
 VALUE_NOT_ONE: Final = "its value is not one YAML value, or larger than what a block may hold"
@@ -43,7 +44,8 @@ OF_ITEMS: Final = frozenset(
         KEY_IS_MERGE,
         KEY_SPACED,
         KEY_TWICE,
-        KEY_OTHER_CASE,
+        KEY_ALIKE,
+        KEYS_ALIKE,
         KEY_SEVERAL,
         VALUE_NOT_ONE,
         VALUE_NOT_PLAIN,

@@ -18,8 +18,10 @@ from fsnotes.notes.properties import MAX_CHANGES, Assignment, edit
 from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.property_reasons import (
     IN_BRACES,
+    KEY_ALIKE,
     KEY_IS_MERGE,
     KEY_SPACED,
+    KEYS_ALIKE,
     NOT_AS_ASKED,
     REASONS,
     REFERRED_TO,
@@ -495,8 +497,13 @@ def test_a_note_that_is_not_utf_8_is_never_changed(data: bytes) -> None:
         ("a: &x 1\nb: *x", [("a", "2")], [], "set", REFERRED_TO),
         ("a: {c: &x 1}\nb: [*x]", [], ["a"], "unset", REFERRED_TO),
         ("1: a\n'1': b", [("1", "x")], [], "set", "item 1: several keys of the block are spelled like its key"),
-        ("Tags: a", [("ok", "1"), ("tags", "x")], [], "set", "item 2: the block has its key in another case"),
-        ("Tags: a", [], ["TAGS"], "unset", "item 1: the block has its key in another case"),
+        ("Tags: a", [("ok", "1"), ("tags", "x")], [], "set", f"item 2: {KEY_ALIKE}"),
+        ("Tags: a", [("tags", "x")], ["ok"], "set", f"item 1: {KEY_ALIKE}"),
+        ("Tags: a", [], ["TAGS"], "unset", f"item 1: {KEY_ALIKE}"),
+        ("Gr\u00f6\u00dfe: a", [("Gro\u0308\u00dfe", "x")], [], "set", f"item 1: {KEY_ALIKE}"),
+        ("Gro\u0308\u00dfe: a", [("GR\u00d6SSE", "x")], [], "set", f"item 1: {KEY_ALIKE}"),
+        ("a: 1", [("b", "x"), ("c", "x"), ("B", "y")], [], "set", f"item 3: {KEYS_ALIKE}"),
+        ("A: 1", [("\u00e9", "x"), ("e\u0301", "y")], ["A"], "set", f"item 2: {KEYS_ALIKE}"),
         ("a: 1", [("a", "2"), ("a", "3")], [], "set", "item 2: its key was named before"),
         ("a: 1", [("a", "2")], ["b", "a"], "unset", "item 2: its key was named before"),
         ("a: 1", [("<<", "{b: 1}")], [], "set", f"item 1: {KEY_IS_MERGE}"),
@@ -538,6 +545,9 @@ def test_the_nearest_things_to_what_is_refused_are_allowed() -> None:
     assert _set(b"---\na: &x 1\nb: 2\n---\n", ("a", "2")) == b"---\na: 2\nb: 2\n---\n"
     assert _set(b"---\n1: a\n2: b\n---\n", ("1", "x")) == b"---\n1: x\n2: b\n---\n"
     assert _set(b"---\nTags: a\ntags: b\n---\n", ("tags", "x")) == b"---\nTags: a\ntags: x\n---\n"
+    assert _set(b"---\nTags: a\nb: 1\n---\n", ("tags", "x"), unset=["Tags"]) == b"---\nb: 1\ntags: x\n---\n"
+    assert _set(b"---\nTags: a\n---\n", ("tags", "x"), unset=["Tags"]) == b"---\ntags: x\n---\n"
+    assert _set(b"", ("\u00e9", "x"), ("e", "y")) == "---\n\u00e9: x\ne: y\n---\n".encode()
     assert _set(b"---\na: 1\n---\n", ("b", "x#c"), ("c", "'x #c'")) == b"---\na: 1\nb: x#c\nc: 'x #c'\n---\n"
     assert _set(b"---\n{a: 1}\n---\n", ("b", "[x]")) == b"---\n{a: 1, b: [x]}\n---\n"
     assert (

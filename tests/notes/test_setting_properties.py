@@ -126,7 +126,7 @@ def test_a_block_that_cannot_be_read_is_refused_with_its_line(
         (
             SetProperties("a", (Assignment("Title", "x"),)),
             "set",
-            "item 1: the block has its key in another case",
+            "item 1: the block has its key in another case or Unicode form",
         ),
         (SetProperties("a", (), ("title", "title")), "unset", "item 2: its key was named before"),
         (SetProperties("a", (), ("k",) * 101), "unset", "more than 100 keys at once"),
