@@ -74,6 +74,16 @@ class AmbiguousNote(FsnotesError):
         self.paths = paths
 
 
+class AmbiguousHeading(FsnotesError):
+    """Several headings of a note answer to the text: *paths* are their names from the top, in the lines *lines*."""
+
+    def __init__(self, name: str, *, paths: tuple[str, ...] = (), lines: tuple[int, ...] = ()) -> None:
+        super().__init__(name)
+        self.name = name
+        self.paths = paths
+        self.lines = lines
+
+
 class DeceptiveName(FsnotesError):
     """The only notes that match have names that could deceive the person who is asked."""
 

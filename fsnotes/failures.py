@@ -54,8 +54,6 @@ def _list(paths: tuple[str, ...], most: int = 10) -> str:
 
 
 def _ambiguous(error: errors.AmbiguousNote) -> str:
-    if not error.paths:
-        return f"{echo(error.name)} could be several; name more of the path that leads to it"
     if len({unicodedata.normalize("NFC", path) for path in error.paths}) == len(error.paths):
         return f"{echo(error.name)} could be {_list(error.paths)}; name one of them exactly"
     # No spelling that is sent tells them apart; the person sees them twice.
@@ -63,6 +61,22 @@ def _ambiguous(error: errors.AmbiguousNote) -> str:
         f'"{display(path).encode("ascii", "backslashreplace").decode()}"' for path in error.paths
     )
     return f"{echo(error.name)} is there under names that look alike, in codes {codes}; rename one of them"
+
+
+def _ambiguous_heading(error: errors.AmbiguousHeading) -> str:
+    if not error.paths:
+        return f"{echo(error.name)} could be several; name it with the headings above it"
+    places = ", ".join(
+        f"{echo(path)} in line {line}" for path, line in zip(error.paths, error.lines, strict=False)
+    )
+    names = ["/" + unicodedata.normalize("NFC", path).casefold() for path in error.paths]
+    if all(sum(other.endswith(name) for other in names) == 1 for name in names):
+        return f"{echo(error.name)} could be {places}; name one of them exactly"
+    # Two are the same to the top, or one is at the top and the other beneath something: both have one name.
+    return (
+        f"{echo(error.name)} could be {places}; name one exactly where no other is called so, else change its text"
+        " by oldText alone"
+    )
 
 
 def _not_found(error: errors.NoteNotFound) -> str:
@@ -170,6 +184,7 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         5,
         _ambiguous,
     ),
+    errors.AmbiguousHeading: ("ambiguous", 5, _ambiguous_heading),
     errors.AnchorCount: ("ambiguous", 5, _anchor_count),
     errors.TooManyMatches: (
         "too_many",

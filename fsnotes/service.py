@@ -288,8 +288,7 @@ class Service:
         with self._story(call, tool, workspace_uri, command.path) as story:
             check_arguments(command)
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
-            heading = None if isinstance(command, SetProperties) else command.heading
-            sight = Sight.of(self._access, call.principal, workspace_uri, command.path, heading=heading)
+            sight = Sight.of(self._access, call.principal, workspace_uri, command.path)
             if command.dry_run:
                 story.enter(grant)
             else:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from fsnotes.access import Access, Principal, Right
-from fsnotes.errors import AmbiguousNote, AnchorNotFound, NotAllowed, NoteNotFound
+from fsnotes.errors import AmbiguousHeading, AnchorNotFound, FsnotesError, NotAllowed, NoteNotFound
 from fsnotes.notes.model import readings
-from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
@@ -23,28 +22,19 @@ from sandbox.names import RelPath
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one caller sees of one note. *heading* is the one that they named, *readable* what they may read."""
+    """What one caller sees of one note. *readable* is what they may read."""
 
     reads: bool
-    heading: str | None
     readable: Scope
 
     @classmethod
-    def of(
-        cls,
-        access: Access,
-        principal: Principal,
-        workspace_uri: str,
-        path: str,
-        *,
-        heading: str | None = None,
-    ) -> Self:
+    def of(cls, access: Access, principal: Principal, workspace_uri: str, path: str) -> Self:
         """Find out what *principal* may read, the note that *path* means among it or not."""
         try:
             readable = Scope(access.authorize(principal, workspace_uri, Right.READ).folders)
         except NotAllowed:
             readable = Scope(())
-        return cls(_covers(readable, path), heading, readable)
+        return cls(_covers(readable, path), readable)
 
     def sees(self, path: str) -> bool:
         """Say whether the caller could read the note *path*."""
@@ -55,25 +45,22 @@ class Sight:
         """Leave out of a refusal in the block what the caller may not see."""
         try:
             yield
-        except (AmbiguousNote, AnchorNotFound, NoteNotFound) as refusal:
+        except (AmbiguousHeading, AnchorNotFound, NoteNotFound) as refusal:
             if self.reads:
                 raise
-            raise self._veiled(refusal) from None
+            raise _veiled(refusal) from None
 
-    def _veiled(
-        self, refusal: AmbiguousNote | AnchorNotFound | NoteNotFound
-    ) -> AmbiguousNote | AnchorNotFound | NoteNotFound:
-        match refusal:
-            case AnchorNotFound(hint=""):
-                return AnchorNotFound(refusal.path, hint="unreadable")
-            case AnchorNotFound():
-                return AnchorNotFound(refusal.path, hint=refusal.hint, line=refusal.line)
-            case NoteNotFound():
-                return NoteNotFound(refusal.what, refusal.name)
-            case AmbiguousNote() if self.heading is not None and refusal.name == self.heading[:MAX_ECHO]:
-                return AmbiguousNote(refusal.name, paths=())
-            case _:
-                return refusal
+
+def _veiled(refusal: AmbiguousHeading | AnchorNotFound | NoteNotFound) -> FsnotesError:
+    match refusal:
+        case AnchorNotFound(hint=""):
+            return AnchorNotFound(refusal.path, hint="unreadable")
+        case AnchorNotFound():
+            return AnchorNotFound(refusal.path, hint=refusal.hint, line=refusal.line)
+        case NoteNotFound():
+            return NoteNotFound(refusal.what, refusal.name)
+        case _:
+            return AmbiguousHeading(refusal.name)
 
 
 def _covers(readable: Scope, path: str) -> bool:

@@ -15,6 +15,7 @@ from fsnotes.cli.interrupts import uninterrupted
 from fsnotes.cli.session import Session, session
 from fsnotes.cli.texts import from_input
 from fsnotes.errors import (
+    AmbiguousHeading,
     AmbiguousNote,
     ConfirmationUnavailable,
     InvalidArgument,
@@ -150,7 +151,7 @@ def _parts(options: argparse.Namespace, here: Session) -> Iterator[NoteRead]:
         path, etag = found.reply.path, found.reply.etag
         try:
             found = part(found.reply.next_line, found.reply.next_column)
-        except (AmbiguousNote, InvalidArgument, NoteNotFound, NotText) as error:
+        except (AmbiguousHeading, AmbiguousNote, InvalidArgument, NoteNotFound, NotText) as error:
             raise NoteChanged(path) from error  # the rest was there a moment ago
         if found.reply.etag != etag:
             raise NoteChanged(path)

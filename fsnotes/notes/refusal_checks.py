@@ -30,9 +30,9 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
         case errors.NoteNotFound():
             # Headings are the note's own text, and shown as such.
             return _known(scope, words, error.name) and (error.what == "heading" or not error.candidates)
+        case errors.AmbiguousHeading():
+            return isinstance(command, _BY_HEADING) and error.name == _cut(command.heading)
         case errors.AmbiguousNote():
-            if isinstance(command, _BY_HEADING) and error.name == _cut(command.heading):
-                return True
             return _known(scope, words, error.name) and all(_near(scope, path) for path in error.paths)
         case (
             errors.NoteExists()

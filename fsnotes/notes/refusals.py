@@ -37,6 +37,7 @@ MAX_NEAREST: Final = 201
 
 REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.Abandoned,
+    errors.AmbiguousHeading,
     errors.AmbiguousNote,
     errors.AnchorCount,
     errors.AnchorNotFound,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fsnotes.errors import AmbiguousNote, NoteNotFound
+from fsnotes.errors import AmbiguousHeading, NoteNotFound
 from fsnotes.notes.markdown.outline import Section, outline
 from fsnotes.notes.markdown.walk import headings
 from fsnotes.notes.model import fold
@@ -23,7 +23,7 @@ def section(text: str, heading: str) -> Section:
     """Return the section that *heading* means: a heading's text, or the end of its path `Grandparent/Parent/Text`.
 
     Texts are compared in NFC, case folded, white space as one. Raises NoteNotFound with some of the headings that
-    there are, and AmbiguousNote when several answer.
+    there are, and AmbiguousHeading when several answer.
     """
     sections = outline(headings(text), len(text))
     wanted = fold(heading)
@@ -31,7 +31,12 @@ def section(text: str, heading: str) -> Section:
     if not found:
         raise NoteNotFound("heading", heading, candidates=_nearest(sections, wanted))
     if len(found) > 1:
-        raise AmbiguousNote(heading, paths=_told_apart(found))
+        some = found[:MAX_CANDIDATES]
+        raise AmbiguousHeading(
+            heading,
+            paths=tuple(_shown("/".join(each.text for each in (*twin.above, twin.heading))) for twin in some),
+            lines=tuple(twin.heading.line for twin in some),
+        )
     return found[0]
 
 
@@ -80,15 +85,6 @@ def _nearest(sections: Sequence[Section], wanted: str) -> tuple[str, ...]:
     texts = [section.heading.text for section in sections if section.heading.text]
     alike = [text for text in texts if wanted in _folded(text) or _folded(text) in wanted]
     return tuple(dict.fromkeys(_shown(text) for text in (*alike, *texts)))[:MAX_CANDIDATES]
-
-
-def _told_apart(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Return the names by which twins can be asked for; lines where their names are the same to the top."""
-    paths = ["/".join(_path(section)) for section in sections]
-    return tuple(
-        _shown(path) if paths.count(path) == 1 else f"{_shown(path)} (line {section.heading.line})"
-        for path, section in zip(paths[:MAX_CANDIDATES], sections, strict=False)
-    )
 
 
 def _shown(text: str) -> str:

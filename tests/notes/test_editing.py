@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fsnotes.errors import (
-    AmbiguousNote,
+    AmbiguousHeading,
     AnchorCount,
     AnchorNotFound,
     Busy,
@@ -88,9 +88,9 @@ def test_a_section_is_found_by_its_heading_for_each_kind_of_change(vault: Vault)
     assert vault.run(AppendNote("a", "4", "A")).places is None
     assert vault.disk.read("root/a.md") == b"# A\n3\nx\n## T\n1\n4\n# B\nx\n## T\n2\n"
     for command in (EditNote("a", "y", "x", "T"), AppendNote("a", "y", "T")):
-        with pytest.raises(AmbiguousNote) as twins:
+        with pytest.raises(AmbiguousHeading) as twins:
             vault.run(command)
-        assert twins.value.paths == ("a/t", "b/t")
+        assert twins.value.paths == ("A/T", "B/T")
     with pytest.raises(NoteNotFound) as missing:
         vault.run(AppendNote("a", "y", "C"))
     assert (missing.value.what, missing.value.candidates) == ("heading", ("A", "T", "B"))

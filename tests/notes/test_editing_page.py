@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fsnotes.errors import AnchorCount, AnchorNotFound, NoteChanged
+from fsnotes.errors import AmbiguousHeading, AnchorCount, AnchorNotFound, NoteChanged, NoteNotFound
 from fsnotes.failures import describe
 from fsnotes.notes.additions import Position, add
 from fsnotes.notes.anchors import MAX_EXPECTED
@@ -68,6 +68,16 @@ def test_the_lines_of_the_page_are_those_that_are_said() -> None:
         )
     ]
     assert [line for line in lines if f"| `{line}` |" not in PAGE] == []
+
+
+def test_what_is_said_of_headings_is_what_is_said() -> None:
+    data = b"# Home\n## Tasks\none\n# Work\n## Tasks\ntwo\n"
+    for heading, kind in (("Tasks", AmbiguousHeading), ("Task", NoteNotFound)):
+        with pytest.raises(kind) as caught:
+            stretch(data, heading, path="plan.md")
+        assert f"| `{describe(caught.value).line}` |" in PAGE
+    for heading in ("Work/Tasks", " work/TASKS "):
+        assert data[stretch(data, heading, path="plan.md").body :] == b"two\n"
 
 
 def test_the_diff_and_the_bounds_of_the_page_are_true() -> None:

@@ -9,7 +9,7 @@ import itertools
 
 import pytest
 
-from fsnotes.errors import AmbiguousNote, AnchorCount, AnchorNotFound, NoteNotFound
+from fsnotes.errors import AmbiguousHeading, AnchorCount, AnchorNotFound, NoteNotFound
 from fsnotes.notes import frontmatter
 from fsnotes.notes.additions import Position, add
 from fsnotes.notes.diffs import diff
@@ -219,7 +219,7 @@ def test_a_missing_heading_is_an_error_with_candidates(data: bytes) -> None:
     ),
 )
 def test_twins_are_told_apart_by_their_paths(data: bytes) -> None:
-    with pytest.raises(AmbiguousNote):
+    with pytest.raises(AmbiguousHeading):
         rewritten(data, "T", "x")
     assert rewritten(data, "B/T", "x") == data.replace(b"two", b"x")
     assert rewritten(data, "A/T", "x") == data.replace(b"one", b"x")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fsnotes.errors import AmbiguousNote, NoteNotFound
+from fsnotes.errors import AmbiguousHeading, NoteNotFound
+from fsnotes.failures import describe
 from fsnotes.notes.sections import MAX_CANDIDATES, section
+
+UNNAMEABLE = "name one exactly where no other is called so, else change its text by oldText alone"
 
 NOTE = """---
 title: x
@@ -51,21 +54,39 @@ def test_a_section_reaches_to_the_next_heading_of_its_level_or_above(heading: st
 
 
 def test_twins_are_ambiguous_and_named_by_their_paths() -> None:
-    with pytest.raises(AmbiguousNote) as caught:
+    with pytest.raises(AmbiguousHeading) as caught:
         section(NOTE, "Tasks")
-    assert caught.value.paths == ("one/tasks", "two/tasks")
+    assert caught.value.paths == ("One/Tasks", "Two/Tasks")
+    assert caught.value.lines == (7, 13)
+    assert [_text(path) for path in caught.value.paths[1:]] == ["## Tasks\ne\n"]
 
 
-def test_twins_to_the_top_are_told_apart_by_their_lines() -> None:
-    with pytest.raises(AmbiguousNote) as caught:
-        section("# A\n# A\n", "A")
-    assert caught.value.paths == ("a (line 1)", "a (line 2)")
+@pytest.mark.parametrize(
+    ("text", "heading", "paths", "advice"),
+    [
+        ("# A\n## B\n# C\n## b\n", "B", ("A/B", "C/b"), "name one of them exactly"),
+        ("# A\n# a\n", "A", ("A", "a"), UNNAMEABLE),
+        ("# A\n## B\n### a\n", "A", ("A", "A/B/a"), UNNAMEABLE),
+        ("# Caf\u00e9\n# Cafe\u0301\n", "Caf\u00e9", ("Caf\u00e9", "Cafe\u0301"), UNNAMEABLE),
+    ],
+)
+def test_who_asks_for_twins_is_told_what_tells_them_apart(
+    text: str, heading: str, paths: tuple[str, ...], advice: str
+) -> None:
+    with pytest.raises(AmbiguousHeading) as caught:
+        section(text, heading)
+    assert caught.value.paths == paths
+    line = describe(caught.value).line
+    assert line.endswith(f"; {advice}")
+    assert all(f'"{path}" in line ' in line for path in paths)
+    if advice != UNNAMEABLE:
+        assert [section(text, path).heading.line for path in paths] == list(caught.value.lines)
 
 
 def test_a_text_with_a_slash_and_a_path_are_two_answers() -> None:
-    with pytest.raises(AmbiguousNote) as caught:
+    with pytest.raises(AmbiguousHeading) as caught:
         section(NOTE, "One/Tasks")
-    assert caught.value.paths == ("one/tasks (line 7)", "one/tasks (line 17)")
+    assert (caught.value.paths, caught.value.lines) == (("One/Tasks", "One/Tasks"), (7, 17))
 
 
 def test_a_missing_heading_is_refused_with_a_few_that_there_are() -> None:
@@ -99,9 +120,10 @@ def test_the_last_section_ends_with_the_note(text: str) -> None:
 
 
 def test_ten_thousand_twins_are_told_apart() -> None:
-    with pytest.raises(AmbiguousNote) as caught:
+    with pytest.raises(AmbiguousHeading) as caught:
         section("# Top\n" + "## Twin\n" * 10_000, "twin")
-    assert caught.value.paths == tuple(f"top/twin (line {line})" for line in range(2, 2 + MAX_CANDIDATES))
+    assert caught.value.paths == ("Top/Twin",) * MAX_CANDIDATES
+    assert caught.value.lines == tuple(range(2, 2 + MAX_CANDIDATES))
 
 
 def test_a_heading_of_nothing_but_accents_takes_no_longer_than_its_length() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fsnotes.access import Right
 from fsnotes.errors import (
-    AmbiguousNote,
+    AmbiguousHeading,
     AnchorNotFound,
     Busy,
     FsnotesError,
@@ -296,7 +296,7 @@ def test_a_change_shows_no_text_to_who_may_not_read(writer: Household) -> None:
 REVEALING = [
     (AnchorNotFound, {"old_text": "the password is sword fish"}, ["swordfish"]),
     (NoteNotFound, {"heading": "plan"}, ["Secret"]),
-    (AmbiguousNote, {"heading": "Twin"}, ["a/", "b/"]),
+    (AmbiguousHeading, {"heading": "Twin"}, ["A/", "B/"]),
 ]
 
 
