@@ -136,6 +136,11 @@ def test_an_underlined_heading_draws_text_in_and_nothing_else_does(
     assert ([(line - 1, tag, text) for line, tag, text in after] != before) == expected
 
 
+def test_no_more_than_a_thousand_lines_are_looked_at() -> None:
+    assert draws_in(b"text\n" * 999 + b"===\n", 0)
+    assert not draws_in(b"text\n" * 1_000 + b"===\n", 0)
+
+
 @given(notes)
 def test_nothing_is_drawn_in_at_the_end(data: bytes) -> None:
     assert not draws_in(data, len(data))

@@ -30,8 +30,10 @@ def columns(text: str, header: tuple[int, int], delimiter: tuple[int, int]) -> i
 
 
 def _count(row: str) -> int:
-    """Return the number of cells in a row."""
+    """Return the number of cells in a row; a bar alone has none."""
     row = row.strip(_SPACES)
+    if row == "|":
+        return 0
     bars = row.count("|") - row.count("\\|")
     return bars + 1 - row.startswith("|") - (len(row) > 1 and row.endswith("|") and not row.endswith("\\|"))
 
