@@ -38,6 +38,14 @@ class PathRefused(NotAllowed):
     """
 
 
+class ReadOnlyNote(NotAllowed):
+    """The note's file may be written by nobody, so its text is not changed either."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 class NoteNotFound(FsnotesError):
     """There is no such note, folder, heading or trash entry."""
 

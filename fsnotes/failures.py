@@ -166,6 +166,13 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
             " another object that the workspace refuses; notes_list shows what is"
         ),
     ),
+    errors.ReadOnlyNote: (
+        "not_allowed",
+        3,
+        lambda e: (
+            f"{echo(e.path)} is write-protected; nothing was done, its owner can give its file a right to write"
+        ),
+    ),
     errors.DeceptiveName: (
         "not_allowed",
         3,

@@ -17,7 +17,7 @@ from fsnotes.notes.commands import AppendNote, Edited, EditNote, SetProperties
 from fsnotes.notes.diffs import MAX_CHARACTERS, Diff, diff
 from fsnotes.notes.etags import etag
 from fsnotes.notes.fitting import bounded
-from fsnotes.notes.places import open_note
+from fsnotes.notes.places import check_may_change, open_note
 from fsnotes.notes.properties import edit
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.room import Growth
@@ -94,18 +94,20 @@ def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Ca
 
     Raises NoteChanged, with the current etag, where the note does not have the one that was named, and where others
     saved it as often as it was tried; NoteNotFound and AmbiguousNote (of headings too), AnchorNotFound, AnchorCount,
-    NotText, NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable.
+    NotText, NoteTooLarge, NoRoom, InvalidArgument, NotAllowed (ReadOnlyNote too), Busy (NotCounted too), Unavailable.
     """
     check_arguments(command)
     root, room = workspace.root, workspace.room
     most = root.policy.max_file_bytes
     if command.dry_run:
         path, content = open_note(root, scope, command.path)
+        check_may_change(path, content.identity)
         return _plan(path, content.data, command, most=most).reply()
     room.prepare()
     with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
         path, content = open_note(root, scope, command.path)
         for _ in range(ATTEMPTS):
+            check_may_change(path, content.identity)
             plan = _plan(path, content.data, command, most=most)
             size = len(plan.data)
             if plan.data == plan.former:

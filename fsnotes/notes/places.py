@@ -5,14 +5,19 @@ Everything that can be refused by the words alone is refused before anything is 
 
 from __future__ import annotations
 
-from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused
+from typing import Final
+
+from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused, ReadOnlyNote
 from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder
 from sandbox.names import ROOT, RelPath, check_new_name
 from sandbox.records import record
-from sandbox.root import Content, Kind, Root
+from sandbox.root import Content, FileIdentity, Kind, Root
 from sandbox.spelling import find
+
+_WRITABLE: Final = 0o222
+"""The rights to write in a file's mode: its owner's, its group's, all others'."""
 
 
 @record
@@ -67,6 +72,16 @@ def open_note(root: Root, scope: Scope, text: str) -> tuple[RelPath, Content]:
             pass
     path = existing_note(root, scope, text)
     return path, root.read(path)
+
+
+def check_may_change(path: RelPath, identity: FileIdentity) -> None:
+    """Raise ReadOnlyNote for a file without any right to write: no editor would save it.
+
+    An exchange of names needs no such right, so nothing else keeps a text that its owner has protected. Whose right
+    to write it is, is not asked: what cannot be kept of a file of somebody else's is told instead.
+    """
+    if not identity.mode & _WRITABLE:
+        raise ReadOnlyNote(str(path))
 
 
 def _find(root: Root, path: RelPath) -> RelPath | None:

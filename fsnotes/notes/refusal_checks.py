@@ -42,6 +42,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             | errors.InvalidYaml()
             | errors.AnchorNotFound()
             | errors.AnchorCount()
+            | errors.ReadOnlyNote()
         ):
             return _known(scope, words, error.path)
         case errors.NoRoom():

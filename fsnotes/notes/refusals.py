@@ -53,6 +53,7 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.NoteNotFound,
     errors.NoteTooLarge,
     errors.PathRefused,
+    errors.ReadOnlyNote,
     errors.Unavailable,
 )
 """Every refusal that a handler has."""

@@ -20,8 +20,9 @@ from fsnotes.errors import (
     NoteTooLarge,
     NotText,
     PathRefused,
+    ReadOnlyNote,
 )
-from fsnotes.notes.commands import AppendNote, Edited, EditNote
+from fsnotes.notes.commands import AppendNote, Assignment, Edited, EditNote, SetProperties
 from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NAME, names_of
 from fsnotes.notes.etags import etag
 from sandbox.policy import Links, Policy, Quota
@@ -217,6 +218,25 @@ def test_a_note_that_is_no_text_is_never_rewritten(vault: Vault, command: Any, d
     with pytest.raises(NotText):
         vault.run(replace(command, dry_run=dry_run))
     assert vault.disk.read("root/a.md") == data
+
+
+@pytest.mark.parametrize("command", [*CHANGES, SetProperties("a", (Assignment("k", "v"),))])
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("mode", [0o444, 0o400, 0o555])
+def test_a_note_that_is_write_protected_is_not_changed(
+    vault: Vault, command: Any, dry_run: bool, mode: int
+) -> None:
+    """Editors do not save it, but exchanging names would; also not where the process may do everything."""
+    vault.write("a.md", NOTE)
+    vault.disk.chmod("root/a.md", mode)
+    before = identity(vault, "a.md")
+    with pytest.raises(ReadOnlyNote) as caught:
+        vault.run(replace(command, dry_run=dry_run))
+    assert caught.value.path == "a.md"
+    assert (vault.disk.read("root/a.md"), identity(vault, "a.md")) == (NOTE, before)
+    vault.disk.chmod("root/a.md", mode | 0o200)
+    assert vault.run(replace(command, dry_run=dry_run)).path == "a.md"
+    assert os.stat(vault.disk.path("root/a.md")).st_mode & 0o777 == mode | 0o200
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
