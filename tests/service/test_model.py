@@ -6,18 +6,23 @@ computed from the model, so what the service offers and answers is compared with
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import ruamel.yaml
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
@@ -26,9 +31,12 @@ from hypothesis.stateful import (
 
 from fsnotes.access import Right
 from fsnotes.errors import (
+    AmbiguousHeading,
     AnchorCount,
     AnchorNotFound,
+    InvalidArgument,
     InvalidState,
+    InvalidYaml,
     NoteChanged,
     NoteExists,
     NoteNotFound,
@@ -39,6 +47,7 @@ from fsnotes.notes.etags import etag
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
 from sandbox.names import OWN_PREFIX
+from tests.notes.blocks import load
 from tests.require import has_openat2, require
 from tests.service.conftest import ALICE, Household, accept, decline
 
@@ -55,10 +64,22 @@ FOLDERS = ("", "one/", "one/two/", "Ärger/")
 PATHS = st.builds(lambda folder, name: f"{folder}{name}.md", st.sampled_from(FOLDERS), st.sampled_from(NAMES))
 TEXTS = st.one_of(
     st.sampled_from(
-        ["", "# a\n", "# Shared title\r\nbody", "---\ntitle: Shared title\n---\n", "# B\n\n# A\n"]
+        [
+            "",
+            "# a\n",
+            "# Shared title\r\nbody",
+            "---\ntitle: Shared title\n---\n",
+            "# B\n\n# A\n",
+            "\ufeff---\r\nstatus: 'new' # mine\r\nid: 01234\r\n---\r\n# A\r\none\r\n\r\n# B\r\ntwo",
+            "---\n# why\ntags: [a, b]\n\ndue: 2026-01-31\n---\nbody\n",
+            "---\ntitle: [\n---\n# A\n",
+        ]
     ),
     st.text(st.characters(codec="utf-8"), max_size=60),
 )
+RARELY = st.sampled_from([False, False, False, True])
+KEYS = ("status", "tags", "due", "title", "Status", "id")
+VALUES = ("done", "[a, b]", "'it''s'", "01234", "", "- x\n- y", "2026-02-01", "two: words")
 TITLES = st.one_of(
     st.sampled_from([*NAMES, "shared", "Shared title", "SHARED TITLE", "größe", "one/a", "no such"]), PATHS
 )
@@ -94,6 +115,36 @@ def is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class Block:
+    """The frontmatter of a note as a parser without our care reads it: None where that is no mapping."""
+
+    lines: list[str]
+    values: dict[Any, Any] | None
+    body: bytes
+
+
+def frontmatter(data: bytes) -> Block:
+    """Take a note apart, line by line: what is above the body, and what it says."""
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    lines = text.splitlines(keepends=True)
+    bare = [line.rstrip(b" \t\r\n") if not line.startswith((b" ", b"\t")) else line for line in lines]
+    ends = [number for number, line in enumerate(bare[1:], start=1) if line in (b"---", b"...")]
+    if not ends or bare[0] != b"---" or not lines[0].endswith((b"\n", b"\r")):
+        return Block([], {}, text)
+    block = [line.decode() for line in lines[1 : ends[0]]]
+    try:
+        read = load("".join(block))
+    except ruamel.yaml.error.YAMLError:
+        read = "broken"
+    values = {} if read is None else read
+    return Block(block, values if isinstance(values, dict) else None, b"".join(lines[ends[0] + 1 :]))
+
+
+def names(values: dict[Any, Any]) -> list[str]:
+    return [str(key) for key in values]
 
 
 def folded(text: str) -> str:
@@ -141,6 +192,11 @@ class VaultMachine(RuleBasedStateMachine):
         found = exact or [path for path in titles if wanted in folded(titles[path])]
         return sorted(found, key=lambda path: path.split("/"))
 
+    @initialize(notes=st.dictionaries(PATHS, TEXTS, min_size=1, max_size=3))
+    def begin(self, notes: dict[str, str]) -> None:
+        for path, text in notes.items():
+            self.save(path=path, data=text.encode())
+
     # -- through the service -----------------------------------------------------------------------
 
     @rule(path=PATHS, text=TEXTS, suffixed=st.booleans())
@@ -156,8 +212,8 @@ class VaultMachine(RuleBasedStateMachine):
         assert made.document() == {"path": path, "etag": etag(text.encode()), "size": len(text.encode())}
 
     @precondition(lambda self: self.model.notes)
-    @rule(data=st.data(), new=TEXTS, stale=st.booleans(), dry_run=st.booleans())
-    def edit(self, data: st.DataObject, new: str, stale: bool, dry_run: bool) -> None:
+    @rule(data=st.data(), new=TEXTS, stale=RARELY, dry_run=RARELY, every=st.booleans())
+    def edit(self, data: st.DataObject, new: str, stale: bool, dry_run: bool, every: bool) -> None:
         """Replace a piece of the note, or a text that may not be there: as the bytes say, or not at all."""
         path = data.draw(st.sampled_from(sorted(self.model.notes)))
         note = self.model.notes[path]
@@ -170,9 +226,17 @@ class VaultMachine(RuleBasedStateMachine):
         )
         old = old or "x"
         match = etag(b"another text" if stale else note)
+        expected = max(1, note.count(old.encode())) if every else 1
         try:
             edited = self.service.edit(
-                ALICE, self.uri, path, new, old_text=old, if_match=match, dry_run=dry_run
+                ALICE,
+                self.uri,
+                path,
+                new,
+                old_text=old,
+                if_match=match,
+                dry_run=dry_run,
+                expected_matches=expected,
             )
         except NoteChanged:
             assert stale
@@ -183,7 +247,7 @@ class VaultMachine(RuleBasedStateMachine):
             return
         except (AnchorCount, AnchorNotFound):
             assert not stale
-            assert note.count(old.encode()) != 1
+            assert note.count(old.encode()) != expected
             return
         assert not stale
         event("an edit")
@@ -192,12 +256,18 @@ class VaultMachine(RuleBasedStateMachine):
         if not dry_run:
             self.model.notes[path] = made
 
+    @classmethod
+    def headings(cls, note: bytes, heading: str) -> int:
+        """Count the headings of that text; there are no others that begin a line with `# `."""
+        lines = [line[1:] for line in cls.lf(note).decode().split("\n") if line.startswith("# ")]
+        return sum(folded(line) == folded(heading) for line in lines)
+
     @staticmethod
     def lf(data: bytes) -> bytes:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     @precondition(lambda self: self.model.notes)
-    @rule(data=st.data(), text=st.sampled_from(["x", "two words", "line\n"]), dry_run=st.booleans())
+    @rule(data=st.data(), text=st.sampled_from(["x", "two words", "line\n"]), dry_run=RARELY)
     def append(self, data: st.DataObject, text: str, dry_run: bool) -> None:
         path = data.draw(st.sampled_from(sorted(self.model.notes)))
         note = self.model.notes[path]
@@ -218,6 +288,114 @@ class VaultMachine(RuleBasedStateMachine):
         assert self.lf(made).endswith(b"\n")
         assert added.reply.etag == etag(made)
         self.model.notes[path] = made
+
+    @precondition(lambda self: self.model.notes)
+    @rule(
+        data=st.data(),
+        heading=st.sampled_from(["A", "B", "shared  title"]),
+        at_start=st.booleans(),
+        stale=RARELY,
+    )
+    def append_to_a_section(self, data: st.DataObject, heading: str, at_start: bool, stale: bool) -> None:
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        note = self.model.notes[path]
+        position, match = "start" if at_start else "end", etag(b"another" if stale else note)
+        try:
+            added = self.service.append(
+                ALICE, self.uri, path, "new", heading=heading, position=position, if_match=match
+            )
+        except NoteChanged:
+            assert stale
+            return
+        except NotText:
+            assert not is_text(note)
+            return
+        except NoteNotFound:
+            assert self.headings(note, heading) == 0
+            return
+        except AmbiguousHeading:
+            assert self.headings(note, heading) > 1
+            return
+        assert not stale
+        event("an addition to a section")
+        made = (self.household.vault / path).read_bytes()
+        assert added.reply.etag == etag(made)
+        come, gone = Counter(made) - Counter(note), Counter(note) - Counter(made)
+        assert (gone, set(come) - {*b"\r\n"}) == (Counter(), {*b"new"})
+        assert len(self.lf(made)) - len(self.lf(note)) in (4, 5)
+        same = len(os.path.commonprefix([note, made]))  # noqa: RUF071 - of bytes, not of paths
+        assert made.endswith(note[same:])
+        self.model.notes[path] = made
+
+    @precondition(lambda self: self.model.notes)
+    @rule(
+        data=st.data(),
+        given=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=2),
+        gone=st.lists(st.sampled_from(KEYS), max_size=2, unique=True),
+        stale=RARELY,
+        dry_run=RARELY,
+    )
+    def properties(
+        self, data: st.DataObject, given: dict[str, str], gone: list[str], stale: bool, dry_run: bool
+    ) -> None:
+        path = data.draw(st.sampled_from(sorted(self.model.notes)))
+        note = self.model.notes[path]
+        match = etag(b"another text" if stale else note)
+        gone = [key for key in gone if key not in given]
+        before = frontmatter(note) if is_text(note) else None
+        try:
+            edited = self.service.properties(
+                ALICE,
+                self.uri,
+                path,
+                assign=list(given.items()),
+                remove=gone,
+                if_match=match,
+                dry_run=dry_run,
+            )
+        except NoteChanged:
+            assert stale
+            return
+        except NotText:
+            assert before is None
+            return
+        except InvalidYaml:
+            assert before is not None
+            assert before.values is None
+            return
+        except InvalidArgument:
+            there = [] if before is None or before.values is None else names(before.values)
+            left = [key for key in there if key not in gone]
+            asked = [*given, *(key for key in gone if key not in there)]
+            alike = [key for key in asked if key not in there and folded(key) in map(folded, left)]
+            twins = len(set(map(folded, given))) < len(given)
+            assert not (given or gone) or alike or twins or "two: words" in given.values()
+            return
+        assert not stale
+        assert before is not None
+        assert before.values is not None
+        event("properties")
+        made = (self.household.vault / path).read_bytes()
+        assert (edited.reply.former, dry_run) == (etag(note), dry_run)
+        assert set(edited.reply.absent) == {key for key in gone if key not in names(before.values)}
+        if dry_run:
+            assert made == note
+            return
+        after = frontmatter(made)
+        kept = {key: value for key, value in before.values.items() if str(key) not in gone}
+        assert after.values == kept | {key: load(value) for key, value in given.items()}
+        assert (after.body, made[:3] == b"\xef\xbb\xbf") == (before.body, note[:3] == b"\xef\xbb\xbf")
+        others = [line for line in before.lines if re.match(r"(?:#|\w+:)", line)]
+        others = [line for line in others if line.partition(":")[0] not in {*given, *gone}]
+        assert [line for line in after.lines if line in others] == others or not after.values
+        assert edited.reply.etag == etag(made)
+        self.model.notes[path] = made
+        new = [key for key in given if key not in names(before.values)]
+        if len(new) == len(given) > 0 and not gone and before.values:
+            # Taking away what came gives back the bytes that were.
+            back = self.service.properties(ALICE, self.uri, path, remove=new)
+            assert back.reply.etag == etag(note)
+            self.model.notes[path] = note
 
     @rule(path=PATHS)
     def read(self, path: str) -> None:
