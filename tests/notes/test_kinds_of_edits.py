@@ -1,6 +1,6 @@
 """The kinds of hurt that editing text caused elsewhere, each in several shapes: none of them happens here.
 
-A kind is named by its mark, so that a table of kinds can be checked against the tests there are.
+A kind is named by its mark, and `docs/lessons.md` lists the kinds with their tests.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Setting and unsetting properties by example: the habits of people's files, and what is refused.
 
-`ROWS` says which tests hold which row of the list of what hurt people elsewhere.
+A test that is marked with a kind holds it; `docs/lessons.md` lists them.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 
 import pytest
@@ -31,22 +30,6 @@ from fsnotes.notes.property_reasons import (
 )
 from fsnotes.notes.splices import apply
 
-ROWS = {
-    "line ends": (
-        "test_inserted_lines_end_like_the_line_above_them",
-        "test_the_line_ends_around_an_edit_stay",
-    ),
-    "BOM": ("test_a_byte_order_mark_stays_the_first_and_the_only_one",),
-    "frontmatter": (
-        "test_the_other_properties_stay_as_they_are_written",
-        "test_comments_stay",
-        "test_a_value_is_replaced_however_it_was_written",
-        "test_a_property_goes_with_its_lines_and_no_others",
-    ),
-    "broken YAML": ("test_a_block_that_cannot_be_read_is_refused_with_its_line",),
-    "mixed lists": ("test_a_list_of_all_kinds_keeps_its_entries",),
-}
-
 
 def _set(data: bytes, *pairs: tuple[str, str], unset: Sequence[str] = ()) -> bytes:
     assign = [Assignment(key, value) for key, value in pairs]
@@ -57,14 +40,6 @@ def _refusal(data: bytes, *pairs: tuple[str, str], unset: Sequence[str] = ()) ->
     with pytest.raises(InvalidArgument) as caught:
         _set(data, *pairs, unset=unset)
     return caught.value
-
-
-def test_every_row_has_tests_of_at_least_three_shapes() -> None:
-    for row, names in ROWS.items():
-        for name in names:
-            marks = getattr(getattr(sys.modules[__name__], name), "pytestmark", [])
-            shapes = [len(mark.args[1]) for mark in marks if mark.name == "parametrize"]
-            assert max(shapes, default=0) >= 3, (row, name)
 
 
 # -- where a new key goes ----------------------------------------------------------------------
@@ -168,6 +143,7 @@ def test_a_value_of_several_lines_is_indented_below_its_key(before: bytes, value
 # -- what stays --------------------------------------------------------------------------------
 
 
+@pytest.mark.kind("BOM")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -188,6 +164,7 @@ def test_a_block_leaves_its_byte_order_mark_behind() -> None:
     assert _set(b"\xef\xbb\xbf---\na: 1\n---\nbody", unset=["a"]) == b"\xef\xbb\xbfbody"
 
 
+@pytest.mark.kind("line ends")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -205,6 +182,7 @@ def test_inserted_lines_end_like_the_line_above_them(before: bytes, after: bytes
         assert _set(before, ("a", value)) == after
 
 
+@pytest.mark.kind("line ends")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -251,6 +229,7 @@ Größe: \U0001f600
 """
 
 
+@pytest.mark.kind("frontmatter")
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("closing", ["---", "...", "---  "])
 def test_the_other_properties_stay_as_they_are_written(end: str, closing: str) -> None:
@@ -263,6 +242,7 @@ def test_the_other_properties_stay_as_they_are_written(end: str, closing: str) -
     assert _set(without, ("title", "Old")) == f"---{end}{others}title: Old{end}{closing}{end}body".encode()
 
 
+@pytest.mark.kind("frontmatter")
 @pytest.mark.parametrize(
     ("before", "pairs", "unset", "after"),
     [
@@ -292,6 +272,7 @@ def test_comments_stay(before: str, pairs: list[tuple[str, str]], unset: list[st
     assert _set(f"---\n{before}---\n".encode(), *pairs, unset=unset).decode() == f"---\n{after}---\n"
 
 
+@pytest.mark.kind("frontmatter")
 @pytest.mark.parametrize(
     "old",
     [
@@ -360,6 +341,7 @@ def test_a_value_of_an_explicit_key_is_replaced(old: str, new: str, after: str) 
     assert _set(f"---\n{old}\nb: 1\n---\n".encode(), ("a", new)).decode() == f"---\n{after}\nb: 1\n---\n"
 
 
+@pytest.mark.kind("frontmatter")
 @pytest.mark.parametrize(
     ("before", "unset", "after"),
     [
@@ -434,6 +416,7 @@ def test_several_changes_are_made_at_once() -> None:
     )
 
 
+@pytest.mark.kind("mixed lists")
 @pytest.mark.parametrize(
     ("tags", "new", "expected"),
     [
@@ -456,6 +439,7 @@ def test_a_list_of_all_kinds_keeps_its_entries(tags: str, new: str, expected: No
 # -- what is refused ---------------------------------------------------------------------------
 
 
+@pytest.mark.kind("broken YAML")
 @pytest.mark.parametrize(
     ("data", "line"),
     [

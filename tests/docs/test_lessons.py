@@ -1,0 +1,82 @@
+"""The page about what went wrong elsewhere names every kind, and tests that hold it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/lessons.md").read_text(encoding="utf-8")
+
+KINDS = [
+    "line ends", "BOM", "frontmatter", "broken YAML", "mixed lists", "replacement text", "anchors", "headings",
+    "append", "overwrite", "shrink and grow", "rename", "names", "links out", "delete", "big vaults",
+    "stale index", "sync", "schemas", "stdout", "rights",
+]  # fmt: skip
+
+_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def _table(heading: str) -> list[list[str]]:
+    found = re.search(rf"^{re.escape(heading)}\n\|[-|]+\|\n((?:\|.*\|\n)+)", PAGE, re.MULTILINE)
+    assert found is not None, heading
+    return [row.strip("|").strip().split(" | ") for row in found[1].splitlines()]
+
+
+ROWS = {row[0]: row[1:] for row in _table("| kind | what happened elsewhere | what holds here | tests |")}
+OPEN = {row[0]: row[1] for row in _table("| kind | what is missing |")}
+
+
+def _marked() -> Iterator[tuple[str, str, str]]:
+    """Yield the kind, the file and the name of each test that is marked with a kind."""
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.kind":
+                    yield ast.literal_eval(mark.args[0]), str(file.relative_to(ROOT)), node.name
+
+
+MARKED = list(_marked())
+
+
+def test_every_kind_has_one_row() -> None:
+    assert list(ROWS) == KINDS
+    assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in ROWS.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_names_at_least_three_tests_that_exist(kind: str) -> None:
+    named = _TEST.findall(ROWS[kind][2])
+    assert len(set(named)) >= 3
+    for file, name in named:
+        assert re.search(
+            rf"^(?:async )?def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE
+        ), name
+
+
+def test_a_test_that_is_marked_with_a_kind_stands_in_its_row() -> None:
+    """But where work goes on: what is still to come brings tests of its own."""
+    assert {kind for kind, _, _ in MARKED} <= set(KINDS)
+    listed = {(kind, *test) for kind, row in ROWS.items() for test in _TEST.findall(row[2])}
+    assert {mark for mark in MARKED if mark[0] not in OPEN} <= listed
+    assert len(MARKED) >= 25
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [(file, name) for kind, file, name in MARKED if kind not in OPEN], ids=lambda text: text
+)
+def test_a_test_that_is_marked_with_a_kind_has_at_least_three_shapes(file: str, name: str) -> None:
+    module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+    marks = getattr(module, name).pytestmark
+    assert max(len(mark.args[1]) for mark in marks if mark.name == "parametrize") >= 3
+
+
+def test_what_is_still_to_come_are_kinds() -> None:
+    assert set(OPEN) <= set(KINDS)
