@@ -24,7 +24,15 @@ from fsnotes.notes.markdown import angles
 from fsnotes.notes.markdown.blocks import Blocks, Joined
 from fsnotes.notes.markdown.definitions import LABEL, Definition, label_key
 from fsnotes.notes.markdown.destinations import PUNCTUATION, inline_destination
-from fsnotes.notes.markdown.links import Form, Link, Span, read_destination, wikilink_at
+from fsnotes.notes.markdown.links import (
+    PLAIN_LINK,
+    Form,
+    Link,
+    Span,
+    plain_link,
+    read_destination,
+    wikilink_at,
+)
 from fsnotes.notes.markdown.tables import cells
 from fsnotes.notes.markdown.tags import Tag, tag_at
 from sandbox.records import record
@@ -62,6 +70,7 @@ def inlines(blocks: Blocks) -> Inlines:
     for definition in blocks.definitions:
         scanner.define(text, definition)
     named = "^" in text
+    significant = None
     following = -1
     for start, end, parts in blocks.texts:
         if following < start:
@@ -71,21 +80,20 @@ def inlines(blocks: Blocks) -> Inlines:
             if named:
                 scanner.block_id(text, start, end)
         elif parts is None:
-            last = scanner.scan(text, start, end)
+            last = scanner.scan(text, start, end, significant)
             if named:
                 scanner.block_id(text, last, end)
         else:
             scanner.joined = joined = Joined(text, parts)
             inside = joined.text
-            scanner.block_id(inside, scanner.scan(inside, 0, len(inside)), len(inside))
+            last = scanner.scan(inside, 0, len(inside), _SIGNIFICANT.search(inside))
+            scanner.block_id(inside, last, len(inside))
             scanner.joined = None
-    for table in blocks.tables:
-        for row in table.rows:
-            significant = _SIGNIFICANT.search(text, *row)
+    for columns, rows in blocks.tables:
+        for start, end in rows:
+            significant = _SIGNIFICANT.search(text, start, end)
             if significant is not None:
-                for start, end in cells(text, *row)[: table.columns]:
-                    if significant.start() < end:
-                        scanner.scan(text, start, end)
+                scanner.row(text, start, end, columns, significant)
     return Inlines(
         tuple(sorted(scanner.links, key=lambda link: (link.start, -link.end))),
         tuple(sorted(scanner.tags, key=attrgetter("start"))),
@@ -119,12 +127,36 @@ class _Scanner:
         self.links.append(link)
         self._defined.setdefault(definition.label, link)
 
-    def scan(self, text: str, start: int, end: int) -> int:
-        """Look through the text of one block; return where the last thing that was found ends."""
-        search, code = _SIGNIFICANT.search, _CODE.match
-        found = search(text, start, end)
-        if found is None:
-            return start
+    def row(self, text: str, start: int, end: int, columns: int, found: re.Match[str] | None) -> None:
+        """Look through the cells of a table's row, in which *found* is the first character that means something."""
+        if text.find("\\|", start, end) >= 0:
+            for first, last in cells(text, start, end)[:columns]:
+                inside = _SIGNIFICANT.search(text, first, last)
+                if inside is not None:
+                    self.scan(text, first, last, inside)
+            return
+        # A bar begins the next cell, but for one that the row begins with.
+        most = columns + (text[start] == "|" or text[start:end].lstrip(" \t").startswith("|"))
+        begin, bars = start, 0
+        while found is not None:
+            at = found.start()
+            bars += text.count("|", begin, at)
+            if bars >= most:
+                return
+            first, last = text.rfind("|", begin, at), text.find("|", at, end)
+            self.scan(text, start if first < 0 else first + 1, end if last < 0 else last, found)
+            if last < 0:
+                return
+            begin = last
+            found = _SIGNIFICANT.search(text, begin, end)
+
+    def scan(self, text: str, start: int, end: int, found: re.Match[str] | None) -> int:
+        """Look through the text of one block, in which *found* is the first character that means something.
+
+        Return where the last thing that was found ends.
+        """
+        search, code, link_at = _SIGNIFICANT.search, _CODE.match, PLAIN_LINK.match
+        joined, links = self.joined, self.links
         self._missing.clear()
         self._runs = None
         openers: list[int] = []  # where brackets opened: twice the offset, plus one for that of an image
@@ -144,6 +176,15 @@ class _Scanner:
                 position = 0
                 if text.startswith("[", at + 1, end):
                     position = self._wikilink(text, at, end, embed=image)
+                elif joined is None:
+                    plain = link_at(text, at, end)
+                    if plain is not None:
+                        links.append(plain_link(plain, embed=image))
+                        position = plain.end()
+                        dead = dead if image else len(openers)
+                        last = position
+                        found = search(text, position, end)
+                        continue
                 if not position:
                     openers.append(2 * at + image)
                     position = at + 1

@@ -73,8 +73,10 @@ class Leaves:
         """End the open leaf block, which reaches to *end*."""
         leaf, self.leaf = self.leaf, NOTHING
         if leaf == PARAGRAPH:
-            if self.parts is None and self.blocks.text[self.begin] != "[":
-                self.blocks.texts.append((self.begin, end, None))
+            begin, text = self.begin, self.blocks.text
+            # A task or a link, of which there are many, begins with a bracket and defines nothing.
+            if self.parts is None and (text[begin] != "[" or text.find("]:", begin, end) < 0):
+                self.blocks.texts.append((begin, end, None))
                 return
             rest = self._without_definitions(end)
             if rest is not None:
@@ -131,7 +133,8 @@ class Leaves:
         if self.parts is None or len(self.parts) < 2:
             if self.parts:
                 begin, end = self.parts[0]
-            found, rest = definitions(text, begin, end) if text[begin] == "[" else ([], begin)
+            may_define = text[begin] == "[" and text.find("]:", begin, end) >= 0
+            found, rest = definitions(text, begin, end) if may_define else ([], begin)
             return found, (rest, end, None) if rest < end else None
         if text[begin] != "[":
             return [], (begin, end, tuple(self.parts))
@@ -157,9 +160,10 @@ class Leaves:
         mark = ATX.match(text, at, eol)
         level, start = (len(mark.group(1)), mark.end()) if mark is not None else (1, at)
         inside = text[start:eol].rstrip(" \t")
-        unmarked = inside.rstrip("#")
-        if not unmarked or unmarked[-1] in " \t":
-            inside = unmarked.rstrip(" \t")
+        if inside.endswith("#"):
+            unmarked = inside.rstrip("#")
+            if not unmarked or unmarked[-1] in " \t":
+                inside = unmarked.rstrip(" \t")
         self._heading(level, position, at, eol, (start, start + len(inside), None))
 
     def underline(self, level: int, position: int, eol: int) -> bool:

@@ -18,10 +18,8 @@ from fsnotes.notes.markdown import html
 from fsnotes.notes.markdown.leaves import FENCE, HTML, INDENTED, MARKED, PARAGRAPH, Leaves
 
 FENCE_OPENING: Final = re.compile(r"(?:`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)")
-_FENCE_CLOSING: Final = {
-    "`": re.compile(r"\n {0,3}(`{3,}+)[ \t]*+(?=\n|\Z)"),
-    "~": re.compile(r"\n {0,3}(~{3,}+)[ \t]*+(?=\n|\Z)"),
-}
+_FENCE_RUN: Final = re.compile(r"`++|~++")
+_BLANK_REST: Final = re.compile(r"[ \t]*+(?:\n|\Z)")
 _INDENTED_LINES: Final = re.compile(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*+(?=\n|\Z)")
 
@@ -50,10 +48,7 @@ class VerbatimLeaves(Leaves):
         self.mark = fence
         if self.stack:
             return eol + 1
-        for closing in _FENCE_CLOSING[fence[0]].finditer(self.blocks.text, eol):
-            if len(closing.group(1)) >= len(fence):
-                return self._end(closing.end() + 1)
-        return self._end(len(self.blocks.text))
+        return self._end(_fence_end(self.blocks.text, fence, eol))
 
     def open_html(self, closer: re.Pattern[str], position: int, at: int, eol: int) -> int:
         """Take the line as one that opens a block of HTML."""
@@ -121,3 +116,18 @@ class VerbatimLeaves(Leaves):
         if rest:
             self.begin_paragraph(eol - len(rest), eol)
         return eol + 1
+
+
+def _fence_end(text: str, fence: str, start: int) -> int:
+    """Return the end of the line that closes the *fence* whose own line ends at *start*; the text's end without one."""
+    at = text.find(fence, start)
+    while at >= 0:
+        run = _FENCE_RUN.match(text, at)
+        end = at + len(fence) if run is None else run.end()
+        line = text.rfind("\n", at - 4, at)
+        if line >= 0 and not text[line + 1 : at].strip(" "):
+            rest = _BLANK_REST.match(text, end)
+            if rest is not None:
+                return rest.end()
+        at = text.find(fence, end)
+    return len(text)

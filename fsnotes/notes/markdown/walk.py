@@ -83,7 +83,9 @@ class _Walk(VerbatimLeaves):
                 if item is not None and (self.leaf != PARAGRAPH or self.stack or first in "-+*"):
                     position = self._take_item(position, item.end())
                     continue
-            if first not in _FIRST or opens(text, position) is None:
+            if first == "|" and self.leaf == TABLE and not self.stack:
+                position = self._take_row(position)
+            elif first not in _FIRST or opens(text, position) is None:
                 if self.stack or self.leaf > PARAGRAPH:
                     row_end = self._take_text(position)
                     if row_end:
@@ -116,14 +118,19 @@ class _Walk(VerbatimLeaves):
     def _take_text(self, position: int) -> int:
         """Take a line that opens no block; returns 0 if it is not the row of a table, and others like it may follow."""
         if self.leaf == TABLE and not self.stack:
-            eol = self.line_end(position)
-            self.table.rows.append((position, eol))
-            return eol + 1
+            return self._take_row(position)
         if not self.in_text(position, position):
             # Without indentation it belongs to no open container.
             self.close(0, position)
             self.begin_paragraph(position, position)
         return 0
+
+    def _take_row(self, position: int) -> int:
+        """Take a line as a row of the open table."""
+        eol = self.blocks.text.find("\n", position)
+        eol = len(self.blocks.text) if eol < 0 else eol
+        self.table.rows.append((position, eol))
+        return eol + 1
 
     def _take_blank(self, position: int) -> None:
         """Take a blank line in a container."""
@@ -151,17 +158,14 @@ class _Walk(VerbatimLeaves):
         """Take a line that begins with no container's mark; returns 0 for other lines."""
         if first == "#":
             eol = self.line_end(position)
-            self.close(0, position)
+            if self.leaf != NOTHING or self.stack:
+                self.close(0, position)
             self.take_atx(position, position, eol)
             return eol + 1
         if first in "`~<|:=$%":
             eol = self.line_end(position)
-            if self.leaf > PARAGRAPH:
-                if first == "|" and self.leaf == TABLE and not self.stack:
-                    self.table.rows.append((position, eol))
-                    return eol + 1
-                if self.stack:
-                    self.close(0, position)
+            if self.leaf > PARAGRAPH and self.stack:
+                self.close(0, position)
             self.empty_item = False
             return self._take_leaf(position, position, eol, 0, 0, whole=not self.stack)
         return 0

@@ -147,7 +147,8 @@ PREFIXES = ["", "- > ", "[a]: /u\n\n", "|a|\n|-|\n", '[a]: /u "', "`", "[[", "> 
 def texts(prefix: str, unit: str, size: int) -> Iterator[str]:
     yield prefix + unit * (size // len(unit))
     yield (prefix + unit + "\n") * (size // (len(prefix + unit) + 1))
-    yield prefix * (size // 100) + "\n" + (unit + "\n") * (size // (len(unit) + 1))
+    # As deep for the short text as for the long one: what is nested deeper than can be is read in another way.
+    yield prefix * max(size // 100, 80) + "\n" + (unit + "\n") * (size // (len(unit) + 1))
 
 
 def seconds(text: str, times: int) -> float:
