@@ -24,7 +24,6 @@ from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import Splice, apply
-from fsnotes.notes.texts import decoded
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import IdentityChanged
 from sandbox.names import RelPath, display
@@ -123,11 +122,13 @@ def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Ca
 
 
 def _plan(path: RelPath, data: bytes, command: Change, *, most: int) -> _Plan:
-    """Compute the change of the note with the text *data*. Raises NoteChanged for an etag that is not its own."""
+    """Compute the change of the note with the text *data*. Raises NoteChanged for an etag that is not its own.
+
+    That a note is text, and never rewritten where it is not, is seen to by whoever computes the splices.
+    """
     name = str(path)
     if command.if_match is not None and (current := etag(data)) != command.if_match:
         raise NoteChanged(name, etag=current)
-    decoded(data, path=name)
     places: int | None = None
     absent: tuple[str, ...] = ()
     heading = None if isinstance(command, SetProperties) else command.heading

@@ -11,16 +11,17 @@ from types import ModuleType
 from typing import Any, Final
 
 from fsnotes.errors import InvalidYaml
+from fsnotes.notes.markdown import front
 from fsnotes.notes.plain_blocks import NotPlain, plain_title
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.yaml_blocks import YamlFault, parse
 from sandbox.records import record
 
-BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = front.BOM.encode()
 MAX_BYTES: Final = 65_536
 """Longest block that is read."""
-_OPENING: Final = re.compile(rb"---[ \t]*+(?:\r\n|\r|\n)")
-_CLOSING: Final = re.compile(rb"(?<![^\r\n])(?:---|\.\.\.)[ \t]*+(?:\r\n|\r|\n|\Z)")
+_OPENING: Final = re.compile(front.OPENING.encode())
+_CLOSING: Final = re.compile(front.CLOSING.encode())
 
 
 @record
@@ -49,8 +50,7 @@ class Split:
 def bounds(data: bytes) -> tuple[int, int, int] | None:
     """Return where the block begins, where it ends and where the body begins; None without frontmatter.
 
-    Frontmatter opens with `---` as the very first line (a byte order mark may stand before it) and ends with
-    the next line that is `---` or `...`. Without such a line there is none.
+    The rules are those of `markdown/front.py`, for bytes: of a note that is not UTF-8 as well.
     """
     opening = _OPENING.match(data, len(BOM) if data.startswith(BOM) else 0)
     if opening is None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fsnotes.errors import InvalidYaml, NotText
 from fsnotes.notes import frontmatter
 from fsnotes.notes.frontmatter import NotPlain, Split, plain_title, split
+from fsnotes.notes.markdown import front
 from fsnotes.notes.yaml_blocks import YamlFault, parse
 
 _PIECES = [
@@ -29,6 +30,15 @@ def test_the_parts_joined_are_the_note(data: bytes) -> None:
     assert parts.joined() == data
     assert parts.present == (frontmatter.bounds(data) is not None)
     assert len(data) - len(parts.body) == frontmatter.body_start(data)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*_PIECES, "\u00e9\u2028\x85".encode()]), max_size=14).map(b"".join))
+def test_frontmatter_of_bytes_is_that_of_their_text(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    found, expected = frontmatter.bounds(text.encode()), front.bounds(text)
+    assert found == (None if expected is None else tuple(len(text[:place].encode()) for place in expected))
+    assert frontmatter.body_start(text.encode()) == len(text[: front.body_start(text)].encode())
 
 
 @pytest.mark.parametrize(
