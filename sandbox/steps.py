@@ -26,6 +26,7 @@ class Step(StrEnum):
     REPLACE_WRITTEN = "replace: written"
     REPLACE_LIKENED = "replace: owner, attributes and mode copied"
     REPLACE_SYNCED = "replace: synced"
+    REPLACE_LOOKED = "replace: looked once more"
     REPLACE_EXCHANGED = "replace: exchanged"
     REPLACE_VERIFIED = "replace: verified"
     REPLACE_TIDIED = "replace: former text removed"

@@ -136,6 +136,11 @@ def put_in_place(
     """
     name = path.name.encode()
     try:
+        # What was saved while ours was written is found here nearly always, and then nobody ever sees ours: a
+        # program that read it before it is given back would go on from there, without what was saved.
+        if lstat(folder, name).key != expect.key:
+            raise IdentityChanged(str(path))
+        tree.observe(Step.REPLACE_LOOKED)
         exchanged = exchange(aside, temporary.name, folder, name)
     except FileNotFoundError as error:
         discard(aside, temporary)
@@ -144,7 +149,7 @@ def put_in_place(
         discard(aside, temporary)
         raise
     if not exchanged:
-        _rename_over(aside, temporary, folder, path, expect=expect)
+        _rename_over(aside, temporary, folder, path)
         return
     # From here on the temporary's name holds the former file. Should anything fail now (an observer, a
     # signal), it stays for the sweeper: nothing that might be a stranger's is removed on the way out.
@@ -158,15 +163,10 @@ def put_in_place(
     tree.observe(Step.REPLACE_TIDIED)
 
 
-def _rename_over(
-    aside: int, temporary: Temporary, folder: int, path: RelPath, *, expect: FileIdentity
-) -> None:
-    """Without an exchange: look once more and rename over it. A stranger in between is not noticed."""
-    name = path.name.encode()
+def _rename_over(aside: int, temporary: Temporary, folder: int, path: RelPath) -> None:
+    """Without an exchange: rename over what was looked at. A stranger in between is not noticed."""
     try:
-        if lstat(folder, name).key != expect.key:
-            raise IdentityChanged(str(path))
-        os.rename(temporary.name, name, src_dir_fd=aside, dst_dir_fd=folder)
+        os.rename(temporary.name, path.name.encode(), src_dir_fd=aside, dst_dir_fd=folder)
     except FileNotFoundError as error:
         discard(aside, temporary)
         raise IdentityChanged(str(path)) from error

@@ -92,7 +92,7 @@ def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Ca
     """Change a note; durable when this returns. One that has the text already is not written, nor is a dry run.
 
     Raises NoteChanged, with the current etag, where the note does not have the one that was named, and where others
-    saved it as often as it was tried; NoteNotFound and AmbiguousNote (of headings too), AnchorNotFound, AnchorCount,
+    saved it as often as it was tried; NoteNotFound, AmbiguousNote, AmbiguousHeading, AnchorNotFound, AnchorCount,
     NotText, NoteTooLarge, NoRoom, InvalidArgument, NotAllowed (ReadOnlyNote too), Busy (NotCounted too), Unavailable.
     """
     check_arguments(command)

@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 
 import pytest
@@ -279,9 +280,28 @@ def test_failure_of_a_replace_leaves_one_whole_text(disk: Tree, step: Step) -> N
     assert list(left.values()) == ([b"old"] if step in exchanged else [])
 
 
+@pytest.mark.parametrize("save", [Tree.save, Tree.write])
+def test_save_before_the_last_look_is_never_taken_from_its_place(
+    disk: Tree, save: Callable[[Tree, str, bytes], None]
+) -> None:
+    """Who reads the file meanwhile and saves it again would otherwise go on from our text, without the save."""
+    disk.build("root/a.md: first")
+    late = Interruption(Step.REPLACE_SYNCED, lambda: save(disk, "root/a.md", b"stranger"))
+    told: list[StrEnum] = []
+
+    def observe(step: StrEnum) -> None:
+        told.append(step)
+        late(step)
+
+    with disk.open_root(observe=observe) as root, pytest.raises(IdentityChanged):
+        root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
+    assert told[-1] is Step.REPLACE_SYNCED
+    assert disk.snapshot("root") == {"a.md": b"stranger"}
+
+
 def test_save_between_look_and_exchange_is_given_back(disk: Tree) -> None:
     disk.build("root/a.md: first")
-    late = Interruption(Step.REPLACE_SYNCED, lambda: disk.save("root/a.md", b"stranger"))
+    late = Interruption(Step.REPLACE_LOOKED, lambda: disk.save("root/a.md", b"stranger"))
     with disk.open_root(observe=late) as root, pytest.raises(IdentityChanged):
         root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
     assert late.happened
@@ -290,7 +310,7 @@ def test_save_between_look_and_exchange_is_given_back(disk: Tree) -> None:
 
 def test_write_in_place_between_look_and_exchange_is_given_back(disk: Tree) -> None:
     disk.build("root/a.md: first")
-    late = Interruption(Step.REPLACE_SYNCED, lambda: disk.write("root/a.md", b"stranger"))
+    late = Interruption(Step.REPLACE_LOOKED, lambda: disk.write("root/a.md", b"stranger"))
     with disk.open_root(observe=late) as root, pytest.raises(IdentityChanged):
         root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
     assert disk.snapshot("root") == {"a.md": b"stranger"}
@@ -306,7 +326,7 @@ def test_odd_object_that_takes_the_name_is_given_back(disk: Tree, odd: str) -> N
         disk.build(line[odd])
 
     with (
-        disk.open_root(observe=Interruption(Step.REPLACE_SYNCED, swap)) as root,
+        disk.open_root(observe=Interruption(Step.REPLACE_LOOKED, swap)) as root,
         pytest.raises(IdentityChanged),
     ):
         root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
@@ -319,9 +339,10 @@ def test_odd_object_that_takes_the_name_is_given_back(disk: Tree, odd: str) -> N
     assert disk.read("secret.md") == b"secret"
 
 
-def test_file_that_vanishes_before_the_exchange_is_not_made_again(disk: Tree) -> None:
+@pytest.mark.parametrize("step", [Step.REPLACE_SYNCED, Step.REPLACE_LOOKED])
+def test_file_that_vanishes_before_the_exchange_is_not_made_again(disk: Tree, step: Step) -> None:
     disk.build("root/a.md: first")
-    late = Interruption(Step.REPLACE_SYNCED, lambda: os.unlink(disk.path("root/a.md")))
+    late = Interruption(step, lambda: os.unlink(disk.path("root/a.md")))
     with disk.open_root(observe=late) as root, pytest.raises(IdentityChanged):
         root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
     assert disk.snapshot("root") == {}
@@ -359,7 +380,7 @@ def test_our_text_that_is_deleted_before_the_give_back_leaves_the_strangers(
     disk: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk.build("root/a.md: first")
-    before = Interruption(Step.REPLACE_SYNCED, lambda: disk.save("root/a.md", b"stranger"))
+    before = Interruption(Step.REPLACE_LOOKED, lambda: disk.save("root/a.md", b"stranger"))
     after = Interruption(Step.REPLACE_EXCHANGED, lambda: os.unlink(disk.path("root/a.md")))
 
     def both(step: StrEnum) -> None:

@@ -346,6 +346,7 @@ BEFORE_THE_EXCHANGE = (
     Step.REPLACE_WRITTEN,
     Step.REPLACE_LIKENED,
     Step.REPLACE_SYNCED,
+    Step.REPLACE_LOOKED,
 )
 THEIRS = b"# Plan\r\n- call the plumber\r\n- saved by an editor\r\n"
 
@@ -437,7 +438,7 @@ def test_who_saves_again_and_again_is_given_way_to_in_the_end(
     saved: list[bytes] = []
 
     def save(step: StrEnum) -> None:
-        if step is Step.REPLACE_SYNCED:
+        if step is Step.REPLACE_LOOKED:
             saved.append(THEIRS + b"%d\r\n" % len(saved))
             saving(inline, saved[-1], in_place=False)()
 

@@ -40,6 +40,7 @@ REPLACE = (
     Step.REPLACE_WRITTEN,
     Step.REPLACE_LIKENED,
     Step.REPLACE_SYNCED,
+    Step.REPLACE_LOOKED,
     Step.REPLACE_EXCHANGED,
     Step.REPLACE_VERIFIED,
     Step.REPLACE_TIDIED,
@@ -90,8 +91,8 @@ BEFORE_THE_CHANGE = frozenset({LedgerStep.BEGUN, LedgerStep.CLAIMED})
 """A change that has not begun has no line in the log."""
 BEFORE_THE_MOVE = BEFORE_THE_CHANGE | {Step.TRASH_ENTRY_MADE}
 AFTER_THE_ANSWER = frozenset({LedgerStep.SETTLED, ANSWERED})
-BEFORE_THE_EXCHANGE = frozenset(REPLACE[:4])
-WITH_A_TEMPORARY = frozenset(REPLACE[:6])
+BEFORE_THE_EXCHANGE = frozenset(REPLACE[:5])
+WITH_A_TEMPORARY = frozenset(REPLACE[:7])
 """Of the new text, and once that is in place, of the former one."""
 
 
