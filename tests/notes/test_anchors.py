@@ -176,6 +176,7 @@ def test_a_miss_with_nothing_near_names_no_line() -> None:
         (NOTE, "\n\n\n"),
         (b"\n\n", "text"),
         (NOTE, "?!"),
+        ("na\u00efve\n\u65e5\u672c".encode(), "\u00fc\u00f6"),  # neither has the other in any Unicode form
     ):
         error = missed(data, anchor)
         assert (error.hint, error.line, error.nearest) == ("", 0, "")
