@@ -169,6 +169,19 @@ def test_a_miss_names_the_nearest_line(anchor: str, line: int, nearest: str) -> 
     assert (error.hint, error.line, error.nearest) == ("", line, nearest)
 
 
+@pytest.mark.parametrize(
+    ("data", "anchor", "line"),
+    [
+        (b"water\nmilk", "water!", 1),
+        (b"milk milk milk milk\nmilk and tea", "milk and rum", 2),
+        (b"milk and tea\nmilk milk milk milk", "milk and rum", 1),
+        (b"tea and rum\ntea and rum", "tea and rum.", 1),
+    ],
+)
+def test_a_word_counts_once_in_a_line_from_its_first_letter_on(data: bytes, anchor: str, line: int) -> None:
+    assert missed(data, anchor).line == line
+
+
 def test_a_miss_with_nothing_near_names_no_line() -> None:
     for data, anchor in (
         (NOTE, "quite unlike"),
