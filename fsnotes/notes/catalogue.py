@@ -11,9 +11,9 @@ A Markdown link's path is tried from the folder of its own note first, as everyb
 as a wikilink's, which is what Obsidian writes if told to. Its dot segments may stand anywhere.
 
 The suffix of a note may be left out. A name with a dot in it is tried as it is first, since `[[a.png]]` is no note.
-Letters of either case and both Unicode spellings are the same, but what is written exactly so comes first. What
-leaves the workspace by dot segments, has an empty component or ends in `/` leads nowhere. The aliases in frontmatter
-are no targets: Obsidian offers them while one types, and then writes `[[note|alias]]`.
+Letters of either case and both Unicode spellings are the same, but what is written exactly so comes first. What leaves
+the workspace by dot segments, ends in one, has an empty component or ends in `/` leads nowhere. The aliases in
+frontmatter are no targets: Obsidian offers them while one types, and then writes `[[note|alias]]`.
 
 The order of the rules is that of Obsidian's `getLinkpathDest`; its documentation has the suffixes and the aliases.
 Differences: Obsidian stops at the top where `..` would leave the vault, knows no `.markdown`, compares the ends of
@@ -169,6 +169,8 @@ class Catalogue:
             del parts[0]
         dotted = not _DOTS.isdisjoint(parts)
         if dotted:
+            if parts[-1] in _DOTS:  # that is a folder, whatever note has its name
+                return BROKEN
             if style is Style.WIKI and (rooted or not _DOTS.isdisjoint(_behind_dots(parts))):
                 return BROKEN
             walked = _walked(folder if not rooted else "", parts)

@@ -114,6 +114,16 @@ def test_this_leads_nowhere(target: str, style: Style) -> None:
     assert VAULT.find(target, "a/source.md", style) == BROKEN
 
 
+@pytest.mark.parametrize("style", Style)
+@pytest.mark.parametrize("target", [".", "..", "./", "b/..", "b/.", "../b/.", "/b/..", "/."])
+def test_a_path_that_ends_in_a_dot_segment_is_a_folder_and_no_note_of_its_name(
+    target: str, style: Style
+) -> None:
+    notes = Catalogue(["a.md", "a/b.md", "a/b/s.md", "b.md"])
+    assert notes.find(target, "a/b/s.md", style) == BROKEN
+    assert notes.find("../b", "a/b/s.md", style).ids == ("a/b.md",)
+
+
 @pytest.mark.parametrize("target", ["b/../only", "./b/../only", "../a/./only"])
 def test_only_a_markdown_link_has_dot_segments_behind_other_ones(target: str) -> None:
     assert found(target) == ()
