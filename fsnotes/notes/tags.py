@@ -28,8 +28,11 @@ MAX_LENGTH: Final = 200
 MAX_TAGS: Final = 2_000
 """Different tags of one note, those above them among them, as they are spelled; a note with more is not counted."""
 
-# A number sign and a character that a tag may have and that is no digit. Bytes of other scripts count as such.
-_MAY_BEGIN: Final = re.compile(rb"#[0-9]*+[^0-9'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]")
+# A number sign where the first of some tags may stand (behind white space, or a mark that a block begins with), and
+# then a character of tags that is no digit. Bytes of other scripts may be anything.
+_MAY_BEGIN: Final = re.compile(
+    rb"#(?<![^\x09-\x0d\x1c-\x20>|:%$\x80-\xff]#)[0-9]*+[^0-9'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]"
+)
 
 
 class TooManyTags(Exception):

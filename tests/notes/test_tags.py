@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import InvalidYaml, NotText
@@ -143,30 +143,13 @@ def test_whether_a_note_that_is_not_text_has_a_tag_is_not_known() -> None:
 
 
 _PIECES = st.sampled_from(
-    [
-        "#",
-        "#",
-        "a",
-        "/",
-        "1",
-        " ",
-        "\n",
-        "> ",
-        "- ",
-        "`",
-        "[[",
-        "]]",
-        "(",
-        "%%",
-        "\u00e9",
-        "\u2014",
-        "\x00",
-        "\\",
-    ]
-)
+    ["#", "#", "#a", "a", "/", "1", " ", "\n", "> ", ">", "- ", "|", "\n|-|-|\n", "[^1]:", "[a]: b", "`", "[[", "]]",
+     "(", "%%", "$$", "<!-- ", "-->", "\u00e9", "\u2014", "\u3000", "\x85", "\x1c", "\x0b", "\r", "\t", "\x00", "\\"]
+)  # fmt: skip
 _SOUP = st.lists(_PIECES, max_size=25).map(lambda pieces: "".join(pieces).encode())
 
 
+@settings(max_examples=500, deadline=None)
 @given(
     _SOUP
     | notes
