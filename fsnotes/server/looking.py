@@ -12,6 +12,7 @@ from fsnotes.server.schemas import (
     INTEGER,
     LIMIT,
     MAX_PATH,
+    MAX_TAG,
     PATH,
     STRING,
     WORKSPACE,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _LAST_LINE: Final = 10_000_000
-_MAX_TAG: Final = 256
 
 
 def _workspaces(service: Service, call: Call, _: dict[str, Any], __: Echo) -> Outcome:
@@ -44,10 +44,6 @@ def _list(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outco
 
 def _read(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
     return service.read(call, given["workspaceUri"], given["path"], **optional(given))
-
-
-def _tags(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
-    return service.tags(call, given.pop("workspaceUri"), **given)
 
 
 def _trash(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
@@ -112,7 +108,7 @@ LOOKING: Final = (
                 "folder": text("Folder in the workspace (default: all of it)", MAX_PATH),
                 "recursive": flag("Also in the folders below (default false)"),
                 "glob": text("Only paths that match, such as Projects/**/*.md", 1024, least=1),
-                "tag": text("Only with this tag or one nested in it", _MAX_TAG, least=1),
+                "tag": text("Only with this tag or one nested in it", MAX_TAG, least=1),
                 "sort": one_of("Order: by path, newest first or largest first (default path)", SORTS),
                 "limit": LIMIT,
                 "cursor": CURSOR,
@@ -148,31 +144,6 @@ LOOKING: Final = (
         ),
         output_schema=None,
         run=_read,
-    ),
-    Tool(
-        name="notes_tags",
-        title="List tags",
-        description="Lists the tags of all notes, the most used first; a nested one counts for those above it too.",
-        changes=False,
-        destroys=False,
-        repeatable=True,
-        asks=False,
-        input_schema=arguments(
-            WORKSPACE,
-            {
-                "prefix": text("What they begin with, such as work/", _MAX_TAG),
-                "limit": LIMIT,
-                "cursor": CURSOR,
-            },
-        ),
-        output_schema=result(
-            {
-                "tags": list_of(result({"tag": STRING, "count": INTEGER})),
-                "skipped": list_of(result({"reason": STRING, "count": INTEGER})),
-            },
-            {"nextCursor": STRING},
-        ),
-        run=_tags,
     ),
     Tool(
         name="notes_trash",

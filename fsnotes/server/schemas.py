@@ -100,11 +100,12 @@ BOOLEAN: Final[Schema] = {"type": "boolean"}
 
 MAX_PATH: Final = 4096
 MAX_TEXT: Final = 16_777_216
+MAX_TAG: Final = 256
 
 WORKSPACE: Final = {"workspaceUri": text("From notes_workspaces", 16_384, least=1)}
-PATH: Final = text("The note's path; .md may be left out", MAX_PATH, least=1)
+PATH: Final = text("Its path; .md may be left out", MAX_PATH, least=1)
 CURSOR: Final = text("nextCursor of the page before", 8192, least=1)
-HEADING: Final = text("Only in this section; Parent/Child tells twins apart", 1024, least=1)
-IF_MATCH: Final = text("Only if the note still has this etag", 128, least=1)
+HEADING: Final = text("Only this section; Parent/Child for twins", 1024, least=1)
+IF_MATCH: Final = text("Only if this is its etag", 128, least=1)
 DRY_RUN: Final = flag("Only tell what would be done")
-LIMIT: Final = whole("Most entries (default 100)", 1, MAX_LIMIT)
+LIMIT: Final = whole("Default 100", 1, MAX_LIMIT)

@@ -9,6 +9,7 @@ from typing import Final
 
 from fsnotes.server.changing import CHANGING
 from fsnotes.server.looking import LOOKING
+from fsnotes.server.overviews import TAGS
 from fsnotes.server.tool import Tool
 
 _ORDER: Final = (
@@ -26,7 +27,7 @@ _ORDER: Final = (
     "notes_restore",
 )
 
-TOOLS: Final = tuple(sorted((*LOOKING, *CHANGING), key=lambda tool: _ORDER.index(tool.name)))
+TOOLS: Final = tuple(sorted((*LOOKING, TAGS, *CHANGING), key=lambda tool: _ORDER.index(tool.name)))
 
 
 def offered(*, read_only: bool) -> tuple[Tool, ...]:

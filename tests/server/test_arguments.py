@@ -45,9 +45,9 @@ S = {**W, "path": "a"}
             "invalid_argument: workspaceUri: must be a string; correct it and call again",
         ),
         (
-            LIST,
-            {"workspaceUri": ""},
-            "invalid_argument: workspaceUri: must not be empty; correct it and call again",
+            SET,
+            {**S, "ifMatch": ""},
+            "invalid_argument: ifMatch: must not be empty; correct it and call again",
         ),
         (
             LIST,
@@ -103,8 +103,8 @@ S = {**W, "path": "a"}
         ),
         (
             SET,
-            {**S, "set": [{"key": "", "value": "1"}]},
-            "invalid_argument: set: item 1: key must not be empty; correct it and call again",
+            {**S, "set": [{"key": "k" * 257, "value": "1"}]},
+            "invalid_argument: set: item 1: key must have at most 256 characters; correct it and call again",
         ),
         (
             SET,

@@ -430,6 +430,35 @@ def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
     assert (notes.folder / "text.md").read_text() == "# A\none one\n"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "start"),
+    [
+        ("notes_read", {"path": ""}, "invalid_argument: path: "),
+        ("notes_read", {"path": "text", "heading": ""}, "invalid_argument: heading: "),
+        ("notes_create", {"path": "", "content": "x"}, "invalid_argument: path: "),
+        ("notes_edit", {"path": "", "oldText": "one", "newText": "x"}, "invalid_argument: path: "),
+        ("notes_edit", {"path": "text", "oldText": "", "newText": "x"}, "invalid_argument: oldText: "),
+        ("notes_append", {"path": "text", "text": "x", "ifMatch": ""}, "invalid_argument: ifMatch: "),
+        ("notes_properties", {"path": "text", "unset": [""]}, "invalid_argument: unset: "),
+        ("notes_properties", {"path": "text", "set": [{"key": "", "value": "x"}]}, "invalid_argument: set: "),
+        ("notes_list", {"glob": ""}, "invalid_argument: glob: "),
+        ("notes_list", {"tag": ""}, "invalid_argument: tag: "),
+        ("notes_list", {"cursor": ""}, "invalid_argument: cursor: "),
+        ("notes_tags", {"cursor": ""}, "invalid_argument: cursor: "),
+        ("notes_delete", {"title": ""}, "invalid_argument: title: "),
+        ("notes_restore", {"trashId": ""}, "invalid_argument: trashId: "),
+        ("notes_move", {"path": "text", "newPath": ""}, "invalid_argument: newPath: "),
+        ("notes_read", {"workspaceUri": "", "path": "text"}, "invalid_argument: workspaceUri: "),
+    ],
+)
+def test_nothing_is_not_taken_for_something(
+    notes: Vault, tool: str, arguments: dict[str, Any], start: str
+) -> None:
+    notes.write("text.md", "#\none one\n")
+    assert failure(notes.wire, tool, notes.args() | arguments).startswith(start)
+    assert (notes.folder / "text.md").read_text() == "#\none one\n"
+
+
 def test_what_needs_no_form_needs_no_capability(notes: Vault) -> None:
     """Neither no note nor too many are asked about, so whatever the client can show."""
     for number in range(26):
