@@ -18,6 +18,7 @@ from fsnotes.notes.commands import (
     Created,
     Edited,
     LeftAlone,
+    LinkFound,
     Moved,
     NoteSummary,
     NoteText,
@@ -150,6 +151,42 @@ def tag_count(tag: TagCount) -> Document:
     return {"tag": tag.tag, "count": tag.count}
 
 
+MAX_TARGETS_JSON: Final = 5_000
+"""Characters of JSON that the files take which a link leads to."""
+
+
+def link(found: LinkFound) -> Document:
+    """Return a link as a listing shows it. One that leads nowhere has no target and no more of them."""
+    shape: Document = {"source": found.source, "line": found.line, "link": found.written}
+    shape["targets"], more = _some(found.targets, MAX_TARGETS_JSON)
+    if found.more + more:
+        shape["targetsMore"] = found.more + more
+    if found.fragment is not None:
+        shape["fragment"] = found.fragment
+    if found.reached is not None:
+        shape["fragmentFound"] = found.reached
+    return shape
+
+
+@dataclass(frozen=True, slots=True)
+class LinksListed:
+    """One page of the links of a note or a folder."""
+
+    links: tuple[LinkFound, ...]
+    skipped: tuple[Skipped, ...]
+    cursor: str | None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {
+            "links": [link(found) for found in self.links],
+            "skipped": [skipped(item) for item in self.skipped],
+        }
+        if self.cursor is not None:
+            shape["nextCursor"] = self.cursor
+        return shape
+
+
 @dataclass(frozen=True, slots=True)
 class NoteRead:
     """A note's text, or a part of it."""
@@ -194,10 +231,9 @@ MAX_ABSENT_JSON: Final = 2_500
 """Characters of JSON that the names of properties take which were not there to be unset."""
 
 
-def _some(names: Sequence[str]) -> tuple[list[str], int]:
-    """Return the first of *names*, as many as there is room for, and how many more there are."""
+def _some(names: Sequence[str], room: int) -> tuple[list[str], int]:
+    """Return the first of *names*, as many as *room* characters of JSON hold, and how many more there are."""
     taken: list[str] = []
-    room = MAX_ABSENT_JSON
     for name in names:
         room -= len(json.dumps(name, ensure_ascii=False)) + 1
         if room < 0:
@@ -233,7 +269,7 @@ class NoteEdited:
         if reply.places is not None:
             shape["matches"] = reply.places
         if reply.absent:
-            shape["absent"], more = _some(reply.absent)
+            shape["absent"], more = _some(reply.absent, MAX_ABSENT_JSON)
             if more:
                 shape["absentMore"] = more
         if reply.not_kept:

@@ -22,6 +22,7 @@ from fsnotes.errors import (
     FsnotesError,
     NoteNotFound,
 )
+from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
 from fsnotes.moves import Survey, survey
 from fsnotes.notes.commands import (
@@ -38,6 +39,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import Change, check_arguments
 from fsnotes.outcomes import (
     Deletion,
+    LinksListed,
     NoteCreated,
     NoteEdited,
     NoteRead,
@@ -115,21 +117,17 @@ class Service:
             command = ReadNote(path, heading, start_line, end_line, start_column, READ_CHARACTERS)
             return NoteRead(self._runner.run(grant, command, abandoned=call.abandoned))
 
-    def tags(
-        self,
-        call: Call,
-        workspace_uri: str,
-        *,
-        prefix: str = "",
-        limit: int = 100,
-        cursor: str | None = None,
-    ) -> TagsListed:
-        """List the tags that begin with *prefix* in the folders that the caller may read, the most used first."""
+    def links(self, call: Call, workspace_uri: str, path: str, **query: Any) -> LinksListed:
+        """List links, page by page. The keyword arguments are those of `list_links`."""
+        with self._story(call, "notes_links", workspace_uri, path):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return list_links(self._runner, grant, path, abandoned=call.abandoned, **query)
+
+    def tags(self, call: Call, workspace_uri: str, **query: Any) -> TagsListed:
+        """List tags, page by page. The keyword arguments are those of `list_tags`."""
         with self._story(call, "notes_tags", workspace_uri, None):
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
-            return list_tags(
-                self._runner, grant, prefix=prefix, limit=limit, cursor=cursor, abandoned=call.abandoned
-            )
+            return list_tags(self._runner, grant, abandoned=call.abandoned, **query)
 
     def trash(
         self, call: Call, workspace_uri: str, *, limit: int = 100, cursor: str | None = None

@@ -36,9 +36,9 @@ def list_tags(
     runner: Runner,
     grant: Grant,
     *,
-    prefix: str,
-    limit: int,
-    cursor: str | None,
+    prefix: str = "",
+    limit: int = 100,
+    cursor: str | None = None,
     abandoned: Callable[[], bool],
 ) -> TagsListed:
     """Return one page of the tags that begin with *prefix*, the most used first.

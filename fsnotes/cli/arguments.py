@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, keys, moves, notes, server, tags
+from fsnotes.cli import doctor, edits, keys, links, moves, notes, server, tags
 from fsnotes.cli.console import one_line
+from fsnotes.link_pages import DIRECTIONS
 from fsnotes.listings import MAX_LIMIT, SORTS
 
 _EPILOG: Final = (
@@ -157,6 +158,23 @@ def parser() -> argparse.ArgumentParser:
     )
     move.add_argument("--keep-links", action="store_true", help="rewrite no links")
     _conditional(move)
+
+    linked = _notes_command(
+        commands, "links", "list the links of a note, or those that lead astray", links.links
+    )
+    linked.add_argument(
+        "path",
+        nargs="?",
+        default="",
+        help="a note; for broken and ambiguous ones a folder (default: the whole)",
+    )
+    linked.add_argument(
+        "--direction",
+        choices=DIRECTIONS,
+        default="out",
+        help="out of the note (default), in to it, broken: to nothing, ambiguous: to several files",
+    )
+    _paged(linked)
 
     counted = _notes_command(commands, "tags", "list tags and how often each is used", tags.tags)
     counted.add_argument("prefix", nargs="?", default="", help="what they begin with, such as work/")

@@ -24,8 +24,10 @@ from fsnotes.notes.commands import (
     DescribeNotes,
     Edited,
     EditNote,
+    FindLinks,
     FindNotes,
     Found,
+    LinksFound,
     ListTrash,
     Moved,
     MoveNotes,
@@ -47,8 +49,10 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
+from fsnotes.notes.link_answers import answers_links
 from fsnotes.notes.markdown.tags import level_of
-from fsnotes.notes.model import SUFFIXES, fold, is_note
+from fsnotes.notes.model import fold, is_note
+from fsnotes.notes.places import is_reading
 from fsnotes.notes.replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
@@ -109,6 +113,14 @@ def _tags_counted(scope: Scope, reply: TagsCounted) -> bool:
     return reply.resume is None or _beneath(scope, reply.resume)
 
 
+def _links_found(scope: Scope, reply: LinksFound) -> bool:
+    return (
+        _notes_within(scope, [link.source for link in reply.links])
+        and all(_within(scope, target) for link in reply.links for target in link.targets)
+        and (reply.resume is None or _beneath(scope, reply.resume))
+    )
+
+
 def _trash_page(scope: Scope, reply: TrashPage) -> bool:
     return _notes_within(scope, [entry.path for entry in reply.entries])
 
@@ -131,6 +143,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Described: _described,
     Found: _found,
     TagsCounted: _tags_counted,
+    LinksFound: _links_found,
     TrashPage: _trash_page,
     NoteText: _one,
     Created: _one,
@@ -190,14 +203,6 @@ def _narrowed(scope: Scope, folder: str) -> Scope:
 # -- an answer to the command ------------------------------------------------------------------
 
 
-def _is_reading(path: str, asked: str) -> bool:
-    """Say whether *path* is what *asked* may mean: spelled alike but for Unicode's forms and the suffix."""
-    if path == asked:
-        return True
-    spelled, wanted = composed((path, asked))
-    return spelled in (wanted, *(wanted + suffix for suffix in SUFFIXES))
-
-
 def _answers_scan(command: ScanNotes, reply: Scanned) -> bool:
     found = len(reply.notes) + len(reply.folders) + len(reply.skipped)
     return found <= max(1, min(command.budget, MAX_BUDGET)) and not (
@@ -234,14 +239,14 @@ def _answers_count(command: CountTags, reply: TagsCounted) -> bool:
 
 def _answers_read(command: ReadNote, reply: NoteText) -> bool:
     return (
-        _is_reading(reply.path, command.path)
+        is_reading(reply.path, command.path)
         and len(reply.text) <= max(1, command.limit)
         and reply.first_line <= reply.last_line <= reply.total_lines
     )
 
 
 def _answers_create(command: CreateNote, reply: Created) -> bool:
-    return _is_reading(reply.path, command.path)
+    return is_reading(reply.path, command.path)
 
 
 def _answers_edit(command: EditNote, reply: Edited) -> bool:
@@ -267,7 +272,7 @@ def _answers_change(command: Change, reply: Edited) -> bool:
     """Say whether the note is the one that was meant, by its etag too, and nothing is told of what was not done."""
     is_same = reply.etag == reply.former
     return (
-        _is_reading(reply.path, command.path)
+        is_reading(reply.path, command.path)
         and command.if_match in (None, reply.former)
         and (not reply.diff and reply.complete if is_same else bool(reply.diff))
         and len(json.dumps(reply.diff, ensure_ascii=False)) <= MAX_DIFF_JSON
@@ -301,7 +306,7 @@ def _answers_move(command: MoveNotes, reply: Moved) -> bool:
 def _is_meant(command: MoveNotes, reply: Moved) -> bool:
     """Say whether the paths are those of the command: of a note, which has etags, or of a folder."""
     is_folder = reply.former is None
-    fits = _is_spelled if is_folder else _is_reading
+    fits = _is_spelled if is_folder else is_reading
     return (
         (reply.etag is None) == is_folder
         and fits(reply.path, command.path)
@@ -333,7 +338,7 @@ def _answers_list_trash(command: ListTrash, reply: TrashPage) -> bool:
 
 
 def _answers_restore(command: RestoreNote, reply: Restored) -> bool:
-    return command.new_path is None or _is_reading(reply.path, command.new_path)
+    return command.new_path is None or is_reading(reply.path, command.new_path)
 
 
 _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
@@ -341,6 +346,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     DescribeNotes: _answers_describe,
     FindNotes: _answers_find,
     CountTags: _answers_count,
+    FindLinks: answers_links,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
     EditNote: _answers_edit,

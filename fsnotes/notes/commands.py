@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from fsnotes.notes.properties import Assignment
 from fsnotes.notes.replies import (
+    DIRECTIONS,
     MAX_POSITION,
     MAX_TITLE,
     SKIP_REASONS,
@@ -18,6 +19,8 @@ from fsnotes.notes.replies import (
     Edited,
     Found,
     LeftAlone,
+    LinkFound,
+    LinksFound,
     Match,
     Moved,
     NoteStat,
@@ -41,6 +44,7 @@ from fsnotes.notes.scope import Scope
 from sandbox.records import record
 
 __all__ = [
+    "DIRECTIONS",
     "MAX_POSITION",
     "MAX_TITLE",
     "SKIP_REASONS",
@@ -54,10 +58,13 @@ __all__ = [
     "Described",
     "EditNote",
     "Edited",
+    "FindLinks",
     "FindNotes",
     "FindReceipt",
     "Found",
     "LeftAlone",
+    "LinkFound",
+    "LinksFound",
     "ListTrash",
     "Match",
     "MoveNotes",
@@ -137,6 +144,23 @@ class CountTags(Command[TagsCounted]):
 
     prefix: str = ""
     after: str | None = None
+
+
+@record
+class FindLinks(Command[LinksFound]):
+    """Find links: one of DIRECTIONS, of the note *path*, or in the folder *path* (empty: all) where they lead astray.
+
+    At most *limit* in a call, which goes on behind the position *after* or, with *within*, in the note that is there.
+    Unless *anew*, the files of the workspace are taken to be those that the last call has seen.
+    """
+
+    counts: ClassVar[bool] = True
+    path: str = ""
+    direction: str = "out"
+    after: str | None = None
+    within: int | None = None
+    limit: int = 100
+    anew: bool = True
 
 
 @record

@@ -12,6 +12,7 @@ from fsnotes.notes import (
     creating,
     editing,
     finding,
+    linking,
     moving,
     reading,
     scanning,
@@ -26,6 +27,7 @@ from fsnotes.notes.commands import (
     CreateNote,
     DescribeNotes,
     EditNote,
+    FindLinks,
     FindNotes,
     FindReceipt,
     ListTrash,
@@ -82,6 +84,8 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return finding.find(root, scope, command)
         case CountTags():
             return tagging.count(root, scope, command)
+        case FindLinks():
+            return linking.find(workspace, scope, command)
         case CreateNote():
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():

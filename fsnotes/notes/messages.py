@@ -23,6 +23,7 @@ from fsnotes.notes.commands import (
     CreateNote,
     DescribeNotes,
     EditNote,
+    FindLinks,
     FindNotes,
     FindReceipt,
     ListTrash,
@@ -41,6 +42,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.diffs import MAX_CHARACTERS
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
+from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK
 from fsnotes.notes.scope import Scope
@@ -75,6 +77,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     DescribeNotes,
     FindNotes,
     CountTags,
+    FindLinks,
     ReadNote,
     CreateNote,
     EditNote,
@@ -114,11 +117,13 @@ _BOUNDS: Final[dict[str, Check]] = {
     "etag": _etag,
     "first_line": _line,
     "former": _etag,
+    "fragment": text_of(MAX_SHOWN),
     "last_line": _line,
     "left_count": _count,
     "line": _count,
     "link": text_of(MAX_LINK + 1),
     "links": _count,
+    "more": _count,
     "moved": _count,
     "mtime_ns": number_of(-MAX_MOMENT, MAX_MOMENT),
     "new_path": text_of(MAX_PATH_BYTES),
@@ -127,6 +132,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "not_kept": text_of(MAX_NAME),
     "notes": text_of(MAX_PATH_BYTES),
     "outside": _count,
+    "number": _count,
     "places": number_of(1, MAX_EXPECTED),
     "reason": one_of(SKIP_REASONS),
     "relinked_count": _count,
@@ -134,9 +140,13 @@ _BOUNDS: Final[dict[str, Check]] = {
     "size": _size,
     "tag": text_of(MAX_LENGTH),
     "title": text_of(MAX_TITLE),
+    "source": text_of(MAX_PATH_BYTES),
+    "targets": text_of(MAX_PATH_BYTES),
     "total_lines": _line,
     "why": one_of(LEFT_REASONS),
     "trash_id": _entry,
+    "within": _count,
+    "written": text_of(MAX_SHOWN),
     # What is skipped may have a name that is no path: it is shown escaped, which makes it longer.
     "path": text_of(MAX_POSITION),
     "folders": text_of(MAX_PATH_BYTES),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from fsnotes.errors import AmbiguousNote, NoteExists, NoteNotFound, PathRefused, ReadOnlyNote
+from fsnotes.notes.globs import composed
 from fsnotes.notes.model import SUFFIXES, is_note, readings, with_suffix
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder
@@ -32,6 +33,14 @@ def check_admitted(scope: Scope, path: RelPath) -> None:
     """Refuse a path that the scope does not cover, that is hidden, or that is ignored: existing or not."""
     if not scope.admits(path):
         raise PathRefused("outside the scope, hidden or ignored")
+
+
+def is_reading(path: str, asked: str) -> bool:
+    """Say whether *path* is what *asked* may mean: spelled alike but for Unicode's forms and the suffix."""
+    if path == asked:
+        return True
+    spelled, wanted = composed((path, asked))
+    return spelled in (wanted, *(wanted + suffix for suffix in SUFFIXES))
 
 
 def asked_paths(scope: Scope, text: str) -> tuple[RelPath, ...]:

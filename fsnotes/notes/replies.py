@@ -137,6 +137,42 @@ class TagsCounted:
     resume: str | None
 
 
+DIRECTIONS: Final = ("out", "in", "broken", "ambiguous")
+"""Which links can be asked for: those of a note, those of others to it, those that lead nowhere or to several files."""
+
+
+@record
+class LinkFound:
+    """A link in the note *source*, the one of this *number* there, on *line*, as it is *written*.
+
+    *targets* are files that it leads to, the one first that Obsidian would open; there are so many *more*. *fragment*
+    is what stands behind its `#`; whether that is *reached* is None where nobody looked.
+    """
+
+    source: str
+    number: int
+    line: int
+    written: str
+    targets: tuple[str, ...]
+    more: int
+    fragment: str | None
+    reached: bool | None
+
+
+@record
+class LinksFound:
+    """The links of one stretch, by note and place, and what was left out of it, counted by reason.
+
+    With *resume*, the next `FindLinks` goes on behind that position, or if there is a number *within*, with the link of
+    that number in the note at that position.
+    """
+
+    links: tuple[LinkFound, ...]
+    skipped: tuple[Skipped, ...]
+    resume: str | None
+    within: int | None
+
+
 @record
 class NoteText:
     """A note's text or a part of it, exactly as in the file.
@@ -310,6 +346,7 @@ Reply = (
     | Described
     | Found
     | TagsCounted
+    | LinksFound
     | NoteText
     | Created
     | Edited

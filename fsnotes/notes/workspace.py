@@ -10,6 +10,7 @@ from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
 from fsnotes.notes.room import Room
+from fsnotes.notes.views import Views
 from sandbox.policy import Quota
 from sandbox.root import Root
 
@@ -17,9 +18,9 @@ _USUAL: Final = Quota()
 
 
 class Workspace:
-    """The root, the room in it and the files in it. Thread-safe, as its root is."""
+    """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is."""
 
-    __slots__ = ("atlas", "charts", "journal", "room", "root")
+    __slots__ = ("atlas", "charts", "journal", "room", "root", "views")
 
     def __init__(self, root: Root, quota: Quota = _USUAL, *, part: str | None = None) -> None:
         """Take over *root*. *part* is the folder that the state has for this workspace, None where it is out of reach.
@@ -31,6 +32,7 @@ class Workspace:
         self.atlas: Final = Atlas(root)
         self.charts: Final = Charts()
         self.journal: Final = None if part is None else Journal(part)
+        self.views: Final = Views(self.atlas)
 
     def close(self) -> None:
         """Close the root too."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.outcomes import (
     Deletion,
+    LinksListed,
     NoteCreated,
     NoteEdited,
     NoteRead,
@@ -58,6 +59,7 @@ Shown = (
     | NoteCreated
     | NoteEdited
     | NotesMoved
+    | LinksListed
     | TagsListed
     | Deletion
     | TrashListed

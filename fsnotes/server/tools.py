@@ -9,7 +9,7 @@ from typing import Final
 
 from fsnotes.server.changing import CHANGING
 from fsnotes.server.looking import LOOKING
-from fsnotes.server.overviews import TAGS
+from fsnotes.server.overviews import LINKS, TAGS
 from fsnotes.server.tool import Tool
 
 _ORDER: Final = (
@@ -21,13 +21,14 @@ _ORDER: Final = (
     "notes_append",
     "notes_properties",
     "notes_move",
+    "notes_links",
     "notes_tags",
     "notes_delete",
     "notes_trash",
     "notes_restore",
 )
 
-TOOLS: Final = tuple(sorted((*LOOKING, TAGS, *CHANGING), key=lambda tool: _ORDER.index(tool.name)))
+TOOLS: Final = tuple(sorted((*LOOKING, LINKS, TAGS, *CHANGING), key=lambda tool: _ORDER.index(tool.name)))
 
 
 def offered(*, read_only: bool) -> tuple[Tool, ...]:

@@ -66,6 +66,17 @@ ROOMS: dict[str, Room] = {
             *LEXICAL,
         )
     ),
+    "fsnotes.link_pages": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+        )
+    ),
     "fsnotes.tag_pages": Room(
         (
             "fsnotes.access",
@@ -104,6 +115,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.confirm",
             "fsnotes.deletions",
             ERRORS,
+            "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.moves",
             "fsnotes.notes",
@@ -170,6 +182,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.config",
             ERRORS,
             "fsnotes.failures",
+            "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.outcomes",
             "fsnotes.service",
@@ -192,6 +205,7 @@ ROOMS: dict[str, Room] = {
             ERRORS,
             "fsnotes.failures",
             "fsnotes.findings",
+            "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.outcomes",
             "fsnotes.quarantine",
@@ -227,10 +241,12 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.runners", "fsnotes.access"): frozenset({"Grant"}),
     ("fsnotes.jailed", "fsnotes.access"): frozenset({"Grant"}),
     ("fsnotes.server", "fsnotes.access"): frozenset({"Principal"}),
+    ("fsnotes.server", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
     ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
     ("fsnotes.cli", "fsnotes.audit"): frozenset({"AuditLog"}),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
+    ("fsnotes.cli", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
     ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
 }
 

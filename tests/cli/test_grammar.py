@@ -15,7 +15,7 @@ from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
     (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("edit",), ("append",),
-    ("properties",), ("move",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
+    ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
     ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fsnotes.notes import finding, scanning, stretches, surveying
+from fsnotes.notes import finding, linking, scanning, stretches, surveying
 from fsnotes.notes.writer import build as build
 
-finding.CALL_SECONDS = scanning.CALL_SECONDS = 60.0  # type: ignore[misc]
+finding.CALL_SECONDS = linking.CALL_SECONDS = scanning.CALL_SECONDS = 60.0  # type: ignore[misc]
 stretches.CALL_SECONDS = surveying.CALL_SECONDS = 60.0  # type: ignore[misc]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from fsnotes.notes.catalogue import Catalogue, Style
+from fsnotes.notes.fragments import Landmarks
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.relinking import Relinking
 from fsnotes.notes.tags import TooManyTags, tags_of
@@ -92,6 +93,20 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
     "accents in escapes": lambda n: lambda: Mentions(["x"]).may_be_in(b"[[&#769;%CC%96\\u0301" * (20 * n)),
     "accents in links": lambda n: moved(
         ["s.md"], {"s.md": "t/s.md"}, "[[a" + "\u0301\u0316" * (20 * n) + "]]"
+    ),
+    "headings of one text": lambda n: lambda: Landmarks("## a\n### b\n" * n).has("c#b", Style.MARKDOWN),
+    "headings of many texts": lambda n: (
+        lambda: Landmarks("".join(f"{'#' * (1 + i % 6)} a {i}\n" for i in range(n))).has(
+            "a 0#a 1", Style.WIKI
+        )
+    ),
+    "accents in a heading": lambda n: (
+        lambda: Landmarks("# a" + "\u0301\u0316" * (20 * n)).has(
+            "a" + "\u0316\u0301" * (20 * n), Style.MARKDOWN
+        )
+    ),
+    "blocks with names": lambda n: (
+        lambda: Landmarks("".join(f"a ^{i}\n\n" for i in range(n))).has("^1", Style.WIKI)
     ),
     "accents in tags": lambda n: tagged("#a" + "\u0301\u0316" * (20 * n)),
     "deep tags": lambda n: tagged("#" + "a/" * (20 * n)),

@@ -30,10 +30,13 @@ from fsnotes.notes.commands import (
     DescribeNotes,
     Edited,
     EditNote,
+    FindLinks,
     FindNotes,
     FindReceipt,
     Found,
     LeftAlone,
+    LinkFound,
+    LinksFound,
     ListTrash,
     Match,
     Moved,
@@ -90,6 +93,7 @@ REPLIES = {
     DescribeNotes: Described,
     FindNotes: Found,
     CountTags: TagsCounted,
+    FindLinks: LinksFound,
     ReadNote: NoteText,
     CreateNote: Created,
     EditNote: Edited,
@@ -131,12 +135,15 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "outside": counts,
     "relinked_count": counts,
     "why": st.sampled_from(sorted(LEFT_REASONS)),
+    "more": counts,
+    "number": counts,
     "total_lines": lines,
     "next_line": st.none() | lines,
     "next_column": st.none() | lines,
     "moved": counts,
     "reason": st.sampled_from(sorted(SKIP_REASONS)),
     "size": st.integers(0, 2**63 - 1),
+    "within": st.none() | counts,
 }
 
 
@@ -260,6 +267,18 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
             (TagCount("Stra\u00dfe", 3), TagCount("strahl/\U0001f600", 1)),
             (Skipped(None, 2, "not_text"), Skipped(None, 1, "link")),
             "a/n.md",
+        ),
+    ),
+    FindLinks: (
+        FindLinks("a/n", "in", "a/l.md", 3, 5),
+        LinksFound(
+            (
+                LinkFound("a/l.md", 3, 1, "[[n#h]]", ("a/n.md",), 0, "h", False),  # noqa: FBT003
+                LinkFound("a/m.md", 0, 7, "![[n]]", ("a/n.md", "b/c/n.md"), 0, None, None),
+            ),
+            (Skipped(None, 2, "not_text"),),
+            "a/m.md",
+            2,
         ),
     ),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
@@ -536,10 +555,10 @@ def with_path(reply: Any, path: str) -> list[Any]:
     found = []
     for name in records.fields(type(reply)):
         value = getattr(reply, name)
-        if name in ("path", "new_path", "resume") and isinstance(value, str):
+        if name in ("path", "new_path", "resume", "source") and isinstance(value, str):
             if not isinstance(reply, TrashPage):
                 found.append(records.replace(reply, **{name: path}))
-        elif name == "folders" or (name == "notes" and isinstance(reply, Surveyed)):
+        elif name in ("folders", "targets") or (name == "notes" and isinstance(reply, Surveyed)):
             found.append(records.replace(reply, **{name: (path,)}))
         elif isinstance(value, tuple):
             for number, item in enumerate(value):
@@ -631,6 +650,15 @@ added = records.replace(edited, places=None)
 less = records.replace(added, absent=("k", "l"))
 
 
+def linked(
+    source: str, *targets: str, more: int = 0, fragment: str | None = None, reached: Any = None
+) -> LinksFound:
+    return LinksFound((LinkFound(source, 0, 1, "[[x]]", targets, more, fragment, reached),), (), None, None)
+
+
+one_after_the_other = records.replace(linked("a/m.md"), links=linked("a/m.md").links + linked("a/n.md").links)
+
+
 def tagged(*more: TagCount) -> TagsCounted:
     return TagsCounted((TagCount("a", 1), *more), (), None)
 
@@ -716,6 +744,34 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (DescribeNotes(("a/n.md",)), Described((), (Skipped("a/n.md", 2, "unreadable"),), ())),
         (DescribeNotes(("a/n.md",)), Described((), (Skipped(None, 1, "unreadable"),), ())),
         (FindNotes("n"), Found((Match("a/n.md", "N", 1, 2, ETAG, exact=True),) * 201, None)),
+        (FindLinks("a/n"), linked("a/m.md")),
+        (FindLinks("a/n", "in"), linked("a/m.md")),
+        (FindLinks("a/n", "in"), linked("a/m.md", "a/m.md")),
+        (FindLinks("a", "broken"), linked("a/n.md", "a/m.md")),
+        (FindLinks("a", "broken"), linked("a/n.md", more=1)),
+        (FindLinks("a", "broken"), linked("b/c/n.md")),
+        (FindLinks("a/n", "broken"), linked("a/m.md")),
+        (FindLinks("", "ambiguous"), linked("a/n.md")),
+        (FindLinks("", "ambiguous"), linked("a/n.md", "a/m.md")),
+        (FindLinks("", "ambiguous"), linked("a/n.md", "a/m.md", more=1)),
+        (FindLinks("", "ambiguous"), linked("a/n.md", *(f"a/{n}.md" for n in range(11)))),
+        (FindLinks("a/n", "sideways"), linked("a/n.md")),
+        (FindLinks("a/n"), records.replace(linked("a/n.md"), links=linked("a/n.md").links * 2)),
+        (FindLinks("a", "broken", limit=1), one_after_the_other),
+        (FindLinks("a", "broken", "a/m.md"), one_after_the_other),
+        (FindLinks("a", "broken", "a/m.md", 1), one_after_the_other),
+        (
+            FindLinks("a", "broken"),
+            records.replace(one_after_the_other, links=one_after_the_other.links[::-1]),
+        ),
+        (FindLinks("a/n"), linked("a/n.md", "a/m.md", reached=True)),
+        (FindLinks("a/n"), linked("a/n.md", "a/m.md", fragment="", reached=True)),
+        (FindLinks("a/n"), linked("a/n.md", "a/m.md", "a/l.md", fragment="h", reached=True)),
+        (FindLinks("a/n"), linked("a/n.md", fragment="h", reached=False)),
+        (FindLinks("a/n"), records.replace(linked("a/n.md"), skipped=(Skipped("a/n.md", 1, "not_text"),))),
+        (FindLinks("a/n"), records.replace(linked("a/n.md"), within=1)),
+        (FindLinks("a/n"), linked("a/n.md", "z.png")),
+        (FindLinks("a/n"), linked("a/n.md", "a/.git/config")),
         (CountTags("b"), tagged()),
         (CountTags(), tagged(TagCount("A", 1))),
         (CountTags(), tagged(TagCount("#b", 1))),
@@ -754,6 +810,18 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (EditNote("a/n", "x", heading="h"), added),
         (AppendNote("a/n", "x"), added),
         (CountTags("a"), tagged(TagCount("A/b", 2), TagCount("a/2024", 1))),
+        (FindLinks("a/n"), linked("a/n.md", "a/picture.png")),
+        (FindLinks("a/n"), linked("a/n.md", "b/c/m.md", fragment="h", reached=True)),
+        (FindLinks("a/n"), linked("a/n.md", *(f"a/{n}.md" for n in range(10)), more=7)),
+        (FindLinks("a/n", "in"), linked("a/m.md", "a/n.md")),
+        (FindLinks("a/n", "in"), linked("a/m.md", "a/o.md", "a/n.md")),
+        (FindLinks("a/", "broken"), linked("a/n.md")),
+        (FindLinks("a/n", "broken"), linked("a/n.md")),
+        (FindLinks("", "broken"), linked("b/c/n.md")),
+        (FindLinks("", "ambiguous"), linked("a/n.md", "a/m.md", "a/l.md")),
+        (FindLinks("a", "broken", limit=2), one_after_the_other),
+        (FindLinks("a", "broken", "a/l.md"), one_after_the_other),
+        (FindLinks("a", "broken", "a/m.md", 0), one_after_the_other),
         (SetProperties("a/n", (Assignment("a", "1"),)), added),
         (SetProperties("a/n", (), ("l", "m", "k")), less),
     ],

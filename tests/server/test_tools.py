@@ -23,6 +23,7 @@ NAMES = [
     "notes_append",
     "notes_properties",
     "notes_move",
+    "notes_links",
     "notes_tags",
     "notes_delete",
     "notes_trash",
@@ -49,6 +50,7 @@ def test_the_order_is_fixed_and_read_only_leaves_out_what_changes_things() -> No
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_links",
         "notes_tags",
         "notes_trash",
     ]

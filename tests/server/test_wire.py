@@ -109,6 +109,37 @@ def test_a_listing_says_what_there_is_and_what_was_skipped(notes: Vault) -> None
     assert [note["path"] for note in everything["notes"]] == ["Folder/c.md", "b.md"]
 
 
+def test_links_are_shown_with_what_they_lead_to(notes: Vault) -> None:
+    notes.write("a.md", "[[Folder/b#B|x]] [[gone]] [[twin]] [web](https://example.org)\n")
+    notes.write("Folder/b.md", "# B\n\n![[pic.png]] [a](../a.md)\n")
+    notes.write("pic.png", "")
+    for folder in ("x", "y"):
+        notes.write(f"{folder}/twin.md", "")
+    (notes.folder / "bad.md").write_bytes(b"\xff")
+    first = {
+        "source": "a.md",
+        "line": 1,
+        "link": "[[Folder/b#B|x]]",
+        "targets": ["Folder/b.md"],
+        "fragment": "B",
+        "fragmentFound": True,
+    }
+    page = structured(notes.wire, "notes_links", notes.args(path="a", limit=1))
+    cursor = page.pop("nextCursor")
+    assert page == {"links": [first], "skipped": []}
+    rest = structured(notes.wire, "notes_links", notes.args(path="a", cursor=cursor))
+    assert [(link["link"], link["targets"]) for link in rest["links"]] == [
+        ("[[gone]]", []),
+        ("[[twin]]", ["x/twin.md", "y/twin.md"]),
+    ]
+    counted = [{"count": 1, "reason": "not_text"}]
+    into = structured(notes.wire, "notes_links", notes.args(path="Folder/b.md", direction="in"))
+    assert into == {"links": [first], "skipped": counted}
+    for direction, link in (("broken", "[[gone]]"), ("ambiguous", "[[twin]]")):
+        astray = structured(notes.wire, "notes_links", notes.args(path="", direction=direction))
+        assert ([each["link"] for each in astray["links"]], astray["skipped"]) == ([link], counted)
+
+
 def test_tags_are_counted_and_paged(notes: Vault) -> None:
     notes.write("a.md", "---\ntags: [Work/mail]\n---\n# A\n\n#work #x `#no`\n")
     (notes.folder / "bad.md").write_bytes(b"\xff")
@@ -409,6 +440,14 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_list", {"folder": "nowhere"}, "not_found: "),
         ("notes_list", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_list", {"tag": "two words"}, "invalid_argument: tag: "),
+        ("notes_links", {"path": ""}, "invalid_argument: path: "),
+        ("notes_links", {"path": "nowhere"}, "not_found: "),
+        ("notes_links", {"path": "nowhere", "direction": "broken"}, "not_found: "),
+        ("notes_links", {"path": "../x", "direction": "ambiguous"}, "not_allowed: "),
+        ("notes_links", {"path": "link", "direction": "in"}, "not_allowed: "),
+        ("notes_links", {"path": "binary"}, "not_text: "),
+        ("notes_links", {"path": "text", "direction": "sideways"}, "invalid_argument: "),
+        ("notes_links", {"path": "text", "cursor": "forged"}, "invalid_argument: "),
         ("notes_tags", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_tags", {"prefix": 7}, "invalid_argument: "),
         ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
@@ -444,7 +483,7 @@ def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
         ("notes_list", {"glob": ""}, "invalid_argument: glob: "),
         ("notes_list", {"tag": ""}, "invalid_argument: tag: "),
         ("notes_list", {"cursor": ""}, "invalid_argument: cursor: "),
-        ("notes_tags", {"cursor": ""}, "invalid_argument: cursor: "),
+        ("notes_links", {"path": "text", "cursor": ""}, "invalid_argument: cursor: "),
         ("notes_delete", {"title": ""}, "invalid_argument: title: "),
         ("notes_restore", {"trashId": ""}, "invalid_argument: trashId: "),
         ("notes_move", {"path": "text", "newPath": ""}, "invalid_argument: newPath: "),
@@ -475,6 +514,7 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_links",
         "notes_tags",
         "notes_trash",
     ]

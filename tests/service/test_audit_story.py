@@ -135,6 +135,11 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.trash(BOB, uri),
         ("notes_trash", None, "not_allowed"),
     ),
+    "links without a right": (
+        NotAllowed,
+        lambda service, uri: service.links(BOB, uri, NOTE),
+        ("notes_links", NOTE, "not_allowed"),
+    ),
     "tags without a right": (
         NotAllowed,
         lambda service, uri: service.tags(BOB, uri),

@@ -15,6 +15,7 @@ from fsnotes.errors import Abandoned, InvalidArgument, LimitReached, NotAllowed
 from fsnotes.outcomes import TagsListed
 from fsnotes.service import Service
 from tests.service.conftest import ALICE, BOB, Household
+from tests.service.test_link_pages import examples
 
 
 def pages(service: Service, uri: str, **query: Any) -> Iterator[TagsListed]:
@@ -55,6 +56,13 @@ def test_tags_come_by_use_and_then_by_name(household: Household) -> None:
     }
     for limit in (1, 3, 200):
         assert tags(service, uri, limit=limit) == tags(service, uri)
+
+
+def test_the_example_of_the_page_is_true(household: Household) -> None:
+    (example,) = (each for each in examples("docs/links.md") if "tags" in each)
+    household.write("a.md", "#Work #work #work/mail\n")
+    household.write("bad.md", b"\xff")
+    assert household.service().tags(ALICE, household.uri).document() == example
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""`fsnotes links`: which links a note has, which lead to it, and which lead nowhere or to several files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from fsnotes.cli import paging
+from fsnotes.cli.console import Console, shown
+from fsnotes.cli.session import session
+from fsnotes.outcomes import LinksListed
+
+
+def links(options: argparse.Namespace, console: Console) -> int:
+    """List links: one page where one is asked for, else all of them."""
+    with session(options, console) as here:
+
+        def get(cursor: str | None, limit: int) -> LinksListed:
+            return here.service.links(
+                here.call, here.uri, options.path, direction=options.direction, limit=limit, cursor=cursor
+            )
+
+        pages = paging.pages(options, get)
+        if options.json:
+            paging.show_document(options, console, pages)
+        else:
+            _say_links(console, pages)
+    return 0
+
+
+def _say_links(console: Console, pages: Iterator[LinksListed]) -> None:
+    skipped: list[dict[str, Any]] = []
+    cursor, found = None, False
+    for page in pages:
+        document = page.document()
+        for link in document["links"]:
+            console.say(_line(link) if console.is_terminal else _row(link))
+        skipped += document["skipped"]
+        cursor = page.cursor
+        found = found or bool(page.links)
+    paging.say_skipped(console, skipped)
+    paging.say_rest(console, cursor, found=found, nothing="no such links")
+
+
+def _row(link: dict[str, Any]) -> str:
+    words = [link["source"], str(link["line"]), link["link"], *link["targets"]]
+    return "\t".join(shown(word) for word in words)
+
+
+def _line(link: dict[str, Any]) -> str:
+    more = link.get("targetsMore", 0)
+    targets = [shown(target) for target in link["targets"]] + ([f"{more} more"] if more else [])
+    missing = "" if link.get("fragmentFound", True) else " (not that part of it)"
+    where = f"{shown(link['source'])}:{link['line']}"
+    return f"{where}  {shown(link['link'])}  -> {', '.join(targets) or 'nothing'}{missing}"

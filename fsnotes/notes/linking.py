@@ -1,0 +1,252 @@
+"""Which links there are, a bounded stretch of the workspace a call: from a note, to a note, to nothing, to several.
+
+A link stands where its path is written: one by reference at its definition. Those with a scheme are none of ours. What
+is a link is decided in `markdown`, where it leads in `catalogue.py`, what of the workspace a caller sees in `views.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Final
+
+from fsnotes.errors import NoteNotFound, NotText, PathRefused
+from fsnotes.notes.catalogue import Catalogue, Resolution, in_order, style_of
+from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
+from fsnotes.notes.fragments import Landmarks
+from fsnotes.notes.markdown.lines import Lines
+from fsnotes.notes.markdown.links import Link
+from fsnotes.notes.markdown.note_links import links_of
+from fsnotes.notes.mentions import Mentions
+from fsnotes.notes.model import is_note, stem
+from fsnotes.notes.places import existing_folder, existing_note, open_note
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.stretches import TOLD_CHARACTERS, Clock, Stretch
+from fsnotes.notes.texts import decoded
+from fsnotes.notes.workspace import Workspace
+from sandbox.errors import Missing, NotAFolder, SandboxError
+from sandbox.names import ROOT, RelPath
+from sandbox.root import Root
+
+MAX_TARGETS: Final = 10
+"""Most files that are named for one link."""
+
+MAX_SHOWN: Final = 200
+"""Characters of a link, and of its fragment, that are shown."""
+
+CALL_SECONDS: Final = 0.05
+"""A call judges no further link once it has taken this long."""
+
+LEAST_LINKS: Final = 2_000
+"""A call judges this many links whatever time it takes, since it scans their note anew."""
+
+_MOST_ORDERED: Final = 1_000
+_OPENINGS: Final = (b"[[", b"](", b"]:")
+
+
+def find(
+    workspace: Workspace, scope: Scope, command: FindLinks, *, clock: Clock = time.monotonic
+) -> LinksFound:
+    """Find links in a stretch of the workspace; see `FindLinks`. Raises NotCounted.
+
+    A note that is named and is not text raises NotText; any other one is skipped.
+    """
+    root = workspace.root
+    if command.direction == "out":
+        return _in_note(workspace, scope, command, command.path, clock)
+    if command.direction == "in":
+        target = existing_note(root, scope, command.path)
+        root.stat(target)  # raises unless it is one that may be opened
+        return _in_folder(workspace, scope, command, "", clock, target=target)
+    folder = _folder(root, scope, command.path)
+    if folder is None:
+        return _in_note(workspace, scope, command, command.path, clock)
+    return _in_folder(workspace, scope, command, str(folder), clock)
+
+
+def _folder(root: Root, scope: Scope, text: str) -> RelPath | None:
+    """Return the folder that *text* means, the root for all there is; None where it means a note.
+
+    A name without a note's suffix is a folder's if there is one of that name.
+    """
+    path = RelPath.parse_folder(text)
+    if path == ROOT:
+        return ROOT
+    if is_note(path.name) and not text.endswith("/"):
+        return None
+    try:
+        return existing_folder(root, scope, text)
+    except (Missing, NotAFolder, NoteNotFound, PathRefused):
+        if text.endswith("/"):
+            raise
+        return None
+
+
+def _in_note(workspace: Workspace, scope: Scope, command: FindLinks, text: str, clock: Clock) -> LinksFound:
+    path, content = open_note(workspace.root, scope, text)
+    note = decoded(content.data, path=str(path))
+    search = _Search(workspace, scope, command, clock)
+    stopped = search.take(str(path), note, first=command.within or 0)
+    return LinksFound(tuple(search.found), (), None if stopped is None else str(path), stopped)
+
+
+def _in_folder(
+    workspace: Workspace,
+    scope: Scope,
+    command: FindLinks,
+    folder: str,
+    clock: Clock,
+    *,
+    target: RelPath | None = None,
+) -> LinksFound:
+    search = _Search(workspace, scope, command, clock, target=target)
+    mentions = None if target is None else Mentions([stem(target.name)])
+    stretch = Stretch(workspace.root, scope, folder, after=command.after, clock=clock)
+    if command.after is not None and command.within is not None:
+        begun = _begun(workspace.root, scope, command.after)
+        stopped = None if begun is None else search.take(command.after, begun, first=command.within)
+        if stopped is not None:
+            return LinksFound(tuple(search.found), (), command.after, stopped)
+    with closing(stretch.notes()) as notes:
+        for note, data in notes:
+            path = str(note.path)
+            try:
+                text = decoded(data, path=path)
+            except NotText:
+                stretch.skip(note, "not_text")
+                continue
+            if not (_may_have_links(data) if mentions is None else mentions.may_be_in(data)):
+                continue
+            stopped = search.take(path, text)
+            if stopped is not None:
+                return LinksFound(tuple(search.found), stretch.counted, path, stopped)
+    return LinksFound(tuple(search.found), stretch.counted, stretch.resume, None)
+
+
+def _begun(root: Root, scope: Scope, text: str) -> str | None:
+    """Return the note at *text*, some of whose links are told of; None where it is gone or is no text any more."""
+    try:
+        path = RelPath.parse(text)
+        return root.read(path).data.decode("utf-8") if scope.admits(path) and is_note(path.name) else None
+    except (SandboxError, UnicodeDecodeError):
+        return None
+
+
+def _may_have_links(data: bytes) -> bool:
+    return any(opening in data for opening in _OPENINGS)
+
+
+class _Search:
+    """What one call looks for, what it has found, and whether it has done enough."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        scope: Scope,
+        command: FindLinks,
+        clock: Clock,
+        *,
+        target: RelPath | None = None,
+    ) -> None:
+        self.found: list[LinkFound] = []
+        self._root = workspace.root
+        self._files: Catalogue = workspace.views.of(scope, anew=command.anew)
+        self._direction = command.direction
+        self._most = max(1, command.limit)
+        self._target = None if target is None else str(target)
+        self._clock = clock
+        self._end = clock() + CALL_SECONDS
+        self._judged = self._told = 0
+        self._looked = 0
+        self._landmarks: dict[str, Landmarks | None] = {}
+        # Whether the target is among the files that a path answers to, by the tuple of these: there are few.
+        self._answers: dict[int, tuple[tuple[str, ...], bool]] = {}
+
+    def take(self, source: str, text: str, *, first: int = 0) -> int | None:
+        """Take the links of the note *source* from the one of number *first* on, as far as this call may.
+
+        Returns the number of the one to go on with, None once there are no more.
+        """
+        lines: Lines | None = None
+        for number, link in enumerate(links_of(text)):
+            if number < first or link.external or link.path is None:
+                continue
+            if len(self.found) >= self._most or self._told >= TOLD_CHARACTERS or self._is_over():
+                return number
+            self._judged += 1
+            resolution = self._files.resolve(link, source)
+            if self._is_wanted(source, resolution.ids):
+                lines = lines or Lines(text)
+                shown = self._shown(source, text, number, link, lines, resolution)
+                self._told += len(source) + sum(map(len, shown.targets))
+                self.found.append(shown)
+        return None
+
+    def _is_over(self) -> bool:
+        return (self._judged >= LEAST_LINKS or self._looked > 0) and not self._clock() < self._end
+
+    def _is_wanted(self, source: str, ids: tuple[str, ...]) -> bool:
+        match self._direction:
+            case "in":
+                # What leads to itself is no reason to keep a note.
+                return source != self._target and self._has_target(ids)
+            case "broken":
+                return not ids
+            case "ambiguous":
+                return len(ids) > 1
+            case _:
+                return True
+
+    def _has_target(self, ids: tuple[str, ...]) -> bool:
+        if len(ids) < 2:
+            return self._target in ids
+        # The tuple is kept, so that no other one can have its identity.
+        known = self._answers.get(id(ids))
+        if known is None:
+            known = self._answers[id(ids)] = ids, self._target in ids
+        return known[1]
+
+    def _shown(
+        self, source: str, text: str, number: int, link: Link, lines: Lines, resolution: Resolution
+    ) -> LinkFound:
+        targets = resolution.ids
+        if len(targets) > 1:
+            ordered = in_order(targets[:_MOST_ORDERED], source)[:MAX_TARGETS]
+            if self._target is not None and self._target not in ordered:
+                ordered[-1] = self._target
+            targets = tuple(ordered)
+        return LinkFound(
+            source,
+            number,
+            lines.line(link.start),
+            _cut(text[link.start : link.end]),
+            targets,
+            len(resolution.ids) - len(targets),
+            None if link.fragment is None else _cut(link.fragment),
+            self._reaches(source, text, link, resolution.id),
+        )
+
+    def _reaches(self, source: str, text: str, link: Link, target: str | None) -> bool | None:
+        """Say whether the link's fragment stands in the note that it leads to; None where that is not to be told."""
+        if not link.fragment or target is None or not is_note(target):
+            return None
+        if target not in self._landmarks:
+            self._looked += 1
+            try:
+                note = text if target == source else self._read(target)
+                self._landmarks[target] = Landmarks(note)
+            except (SandboxError, UnicodeDecodeError):
+                self._landmarks[target] = None
+        landmarks = self._landmarks[target]
+        return None if landmarks is None else landmarks.has(link.fragment, style_of(link.form))
+
+    def _read(self, target: str) -> str:
+        return self._root.read(RelPath.parse(target)).data.decode("utf-8")
+
+
+def _cut(text: str) -> str:
+    """Return *text* on one line; of a long one its beginning and its end, where a Markdown link has its path."""
+    text = " ".join(text.split())
+    if len(text) <= MAX_SHOWN:
+        return text
+    return f"{text[: MAX_SHOWN // 2]}…{text[1 - MAX_SHOWN // 2 :]}"
