@@ -194,8 +194,8 @@ class _Search:
                 return not ids
             case "ambiguous":
                 return len(ids) > 1
-            case _:
-                return True
+            case direction:
+                return direction == "out"
 
     def _has_target(self, ids: tuple[str, ...]) -> bool:
         if len(ids) < 2:
