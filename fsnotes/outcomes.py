@@ -324,7 +324,7 @@ def _admitted(page: Page, documents: Iterable[Document]) -> list[Document]:
 
 
 def _relinked(note: Relinked) -> Document:
-    return {"path": note.path, "etag": note.etag, "links": note.links}
+    return {"path": note.path, "etag": note.etag, "links": note.rewritten}
 
 
 def _left_alone(link: LeftAlone) -> Document:

@@ -297,7 +297,7 @@ def _answers_move(command: MoveNotes, reply: Moved) -> bool:
         and command.if_match in (None, reply.former)
         and (command.update_links or not (reply.relinked_count or reply.left_count))
         and len(set(told)) == len(told) <= min(MOST_TOLD, reply.relinked_count)
-        and reply.relinked_count <= min(reply.links, len(command.notes) + 1)
+        and reply.relinked_count <= min(reply.rewritten, len(command.notes) + 1)
         and len(reply.left_alone) <= min(MOST_TOLD, reply.left_count)
         and len(reply.not_kept) <= (0 if command.dry_run else MAX_NOT_KEPT + 1)
     )

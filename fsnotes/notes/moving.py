@@ -274,7 +274,7 @@ def _reply(
         moved=plan.notes,
         relinked=tuple(Relinked(str(text.after), text.etag, len(text.splices)) for text in texts[:MOST_TOLD]),
         relinked_count=len(texts),
-        links=sum(len(text.splices) for text in texts),
+        rewritten=sum(len(text.splices) for text in texts),
         left_alone=tuple(left[:MOST_TOLD]),
         left_count=len(left),
         not_kept=names_of(not_kept),

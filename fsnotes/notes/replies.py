@@ -277,11 +277,11 @@ class Surveyed:
 
 @record
 class Relinked:
-    """A note, by its name after the move, with so many links that were, or would be, rewritten."""
+    """A note, by its name after the move, with so many links *rewritten*, or to be."""
 
     path: str
     etag: str
-    links: int
+    rewritten: int
 
 
 LEFT_REASONS: Final = frozenset(
@@ -317,7 +317,7 @@ class Moved:
     """What became, or would become, of a note or folder that was to be moved from *path* to *new_path*.
 
     *former* and *etag* are a note's before and after; None for a folder. So many notes have *moved*. *relinked*
-    are the first of *relinked_count* notes whose links change, *links* in all, and *left_alone* the first of
+    are the first of *relinked_count* notes with links *rewritten*, so many in all, and *left_alone* the first of
     *left_count*. *not_kept* names what of the rewritten files could not be kept.
     """
 
@@ -328,7 +328,7 @@ class Moved:
     moved: int
     relinked: tuple[Relinked, ...]
     relinked_count: int
-    links: int
+    rewritten: int
     left_alone: tuple[LeftAlone, ...]
     left_count: int
     not_kept: tuple[str, ...]

@@ -58,7 +58,7 @@ def test_a_note_moves_and_every_link_to_it_follows(vault: Vault) -> None:
         Relinked("x/y/new.md", str(moved.etag), 1),
         Relinked("c.md", etag(b"[[new]] ![[new#x|y]] [z](x/y/new.md) `[[b]]`\n"), 3),
     }
-    assert (moved.relinked_count, moved.links, moved.left_alone, moved.not_kept) == (2, 4, (), ())
+    assert (moved.relinked_count, moved.rewritten, moved.left_alone, moved.not_kept) == (2, 4, (), ())
 
 
 def test_a_dry_run_tells_the_same_and_changes_nothing(vault: Vault) -> None:
@@ -449,5 +449,6 @@ def test_a_survey_alone_takes_no_lock(vault: Vault) -> None:
     with vault.disk.open_root() as other, other.lock(timeout=5):
         assert surveyed(vault.run, "a", "b") == (["c.md"], 0)
         assert (
-            handle(vault.workspace, Scope((ROOT,)), MoveNotes("a", "b", ("c.md",), dry_run=True)).links == 1
+            handle(vault.workspace, Scope((ROOT,)), MoveNotes("a", "b", ("c.md",), dry_run=True)).rewritten
+            == 1
         )
