@@ -127,7 +127,7 @@ class Examined:
             found.append(f"no worker can be started for it, so it is not served: {self.jailed.why}")
         if self.jailed.report is not None:
             found += [
-                f"{layer.name} claims to be in force and is not: {layer.why}"
+                f"{layer.name} could not be proven: {layer.why}"
                 for layer in self.jailed.report.layers
                 if layer.state is LayerState.FAILED
             ]

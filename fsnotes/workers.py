@@ -25,6 +25,7 @@ from sandbox.errors import (
     WorkerFailed,
     WorkerHung,
     WorkerLimit,
+    WorkerUnable,
 )
 from sandbox.jail.events import Event
 from sandbox.jail.report import Level, Report
@@ -35,9 +36,13 @@ from sandbox.root import Place
 RETRY_SECONDS: Final = 2.0
 """How long a worker that could not be started is not tried again."""
 
+MAX_DEATHS: Final = 3
+"""So many first workers may end without a word before there is none: a kill says nothing about the host."""
+
 _WHY: Final[dict[type[WorkerFailed], str]] = {
     WorkerBreach: "the workspace's worker did what it must not and was ended",
     WorkerCrashed: "the workspace's worker ended",
+    WorkerUnable: "the workspace's worker cannot begin",
     WorkerHung: "the workspace's worker did not answer in time and was ended",
     WorkerLimit: "the workspace's worker needed more memory or time than it may have",
     LevelNotMet: "the jail of this workspace is weaker than required",
@@ -112,14 +117,12 @@ class Begun:
 def begin(spec: JailSpec, *, require: Level, make: WorkerMaker) -> Begun:
     """Start a worker in the strongest jail there is. Raises WorkerFailed; LevelNotMet when it is below *require*.
 
-    Where the strongest one cannot even be tried, the one without namespaces is.
+    Where it says that the strongest one cannot be, and CONTAINED will do, the one without namespaces is tried.
     """
     try:
         return Begun(_started(spec, require, make), spec, require)
-    except LevelNotMet:
-        raise
-    except WorkerFailed:
-        if require is Level.FULL:
+    except WorkerUnable:
+        if require is not Level.CONTAINED:
             raise
     spec = replace(spec, want=Level.CONTAINED)
     return Begun(_started(spec, require, make), spec, require)
@@ -128,22 +131,35 @@ def begin(spec: JailSpec, *, require: Level, make: WorkerMaker) -> Begun:
 def begin_at_best(spec: JailSpec, *, make: WorkerMaker) -> Begun:
     """Start a worker, and require what it reaches from then on, even if that is nothing.
 
-    Raises WorkerFailed; LevelNotMet when a layer claims to be in force and is not.
+    Only what a worker says of its jail makes the level a lower one. One that ended without a word is tried again,
+    and what was reached once is not given up. Raises WorkerFailed; LevelNotMet when a layer claims to be in force
+    and is not.
     """
-    require = Level.FULL
+    require, reached = Level.FULL, Level.NONE
     missing: tuple[tuple[str, str], ...] = ()
+    deaths = 0
     while True:
         try:
-            return replace(begin(spec, require=require, make=make), missing=missing)
+            begun = begin(spec, require=require, make=make)
         except LevelNotMet as weaker:
-            reached = Level(weaker.reached)
-            if weaker.failed or reached.rank >= require.rank:
+            lower = Level(weaker.reached)
+            if weaker.failed or not reached.rank <= lower.rank < require.rank:
                 raise
-            require, missing = reached, weaker.missing
-        except WorkerFailed:
-            if require is not Level.FULL:
+            require, missing = lower, weaker.missing
+        except WorkerUnable as unable:
+            if require is not Level.FULL or reached is Level.FULL:
                 raise
-            require = Level.CONTAINED
+            require, missing = Level.CONTAINED, (("namespaces", unable.why),)
+        except WorkerCrashed:
+            deaths += 1
+            if deaths == MAX_DEATHS:
+                raise
+        else:
+            level = begun.worker.report.level if begun.worker.report is not None else Level.NONE
+            if level.rank <= require.rank:
+                return replace(begun, missing=missing)
+            begun.worker.stop()
+            require, reached, missing = level, level, ()
 
 
 def _started(spec: JailSpec, require: Level, make: WorkerMaker) -> Worker:

@@ -149,11 +149,15 @@ class InvalidReport(SandboxError):
 
 
 class LockdownFailed(SandboxError):
-    """A worker cannot lock itself down, and must end without having served anything."""
+    """A worker cannot lock itself down, and must end without having served anything.
 
-    def __init__(self, reason: str) -> None:
+    *passing* says that a shortage of the moment was in the way, which tells nothing about the host.
+    """
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.passing = passing
 
 
 # -- a worker, as its supervisor sees it ---------------------------------------------------------
@@ -178,6 +182,10 @@ class WorkerBreach(WorkerFailed):
 
 class WorkerCrashed(WorkerFailed):
     """The worker ended by itself, or closed its channel."""
+
+
+class WorkerUnable(WorkerCrashed):
+    """The worker said that it cannot begin, and why. One that merely ended has not said what the host gives."""
 
 
 class WorkerHung(WorkerFailed):

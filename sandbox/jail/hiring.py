@@ -9,7 +9,15 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from sandbox.errors import HandlerFailed, InvalidReport, LevelNotMet, WorkerBreach, WorkerCrashed
+from sandbox.errors import (
+    HandlerFailed,
+    InvalidReport,
+    LevelNotMet,
+    LockdownFailed,
+    WorkerBreach,
+    WorkerCrashed,
+    WorkerUnable,
+)
 from sandbox.jail import outside, watching
 from sandbox.jail.channel import MAX_REQUEST, encode
 from sandbox.jail.employed import Employed
@@ -31,6 +39,7 @@ UNSEEN: Final = Ended(Ending.CRASHED, "the worker was gone, or hidden, before it
 WRONG_KIND: Final = Ended(Ending.BREACH, "the worker sent the report of another kind")
 
 _MAX_REASON: Final = 200
+_LOCKDOWN_FAILED: Final = f"{LockdownFailed.__module__}.{LockdownFailed.__qualname__}"
 
 _NEEDED: Final[dict[Level, tuple[LayerName, ...]]] = {
     Level.NONE: (),
@@ -83,7 +92,9 @@ def hear(worker: Employed, spec: JailSpec) -> Report:
         # It has read no file of anybody yet, so this is still our own code that speaks.
         reason = error.fields.get("reason")
         shown = display((reason if isinstance(reason, str) else error.kind)[:_MAX_REASON])
-        raise WorkerCrashed(f"the worker could not begin: {shown}") from error
+        said = error.kind == _LOCKDOWN_FAILED and error.fields.get("passing") is False
+        failure = WorkerUnable if said else WorkerCrashed
+        raise failure(f"the worker could not begin: {shown}") from error
     except InvalidReport as error:
         raise WorkerBreach("the worker sent a report that is none") from error
     if report.failed:

@@ -6,7 +6,8 @@ written, Landlock needs no_new_privs, and the filter comes last since it forbids
 are tried, and the report says what was refused. Nothing is inferred from versions.
 
 What a host does not give is `unavailable` in the report, with the call that failed; whether that is enough
-is not decided here.
+is not decided here. Only an answer of the host is that: where a shortage, or the end of a child, was in the way of
+finding out, the layer has failed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,18 @@ from sandbox.jail.landlock import Right
 from sandbox.jail.limits import Account
 from sandbox.jail.namespaces import Entered, Folder
 from sandbox.jail.proving import Proofs
-from sandbox.jail.report import LANDLOCK_FLOOR, Fact, Layer, LayerName, LayerState, Level, Report, reason
+from sandbox.jail.rehearsing import NoAnswer
+from sandbox.jail.report import (
+    LANDLOCK_FLOOR,
+    Fact,
+    Layer,
+    LayerName,
+    LayerState,
+    Level,
+    Report,
+    is_shortage,
+    reason,
+)
 from sandbox.jail.spec import INSIDE_INDEX, INSIDE_WORKSPACE, JailSpec, Plan
 from sandbox.names import display
 from sandbox.policy import Policy
@@ -50,7 +62,7 @@ class _Progress:
         state = LayerState.ENFORCED
         if not wanted:
             state = LayerState.OFF
-        elif not self.in_force:
+        elif not (self.in_force or self.proofs.failures):
             state = LayerState.UNAVAILABLE
         elif self.proofs.failures or not self.proofs.refused:
             state = LayerState.FAILED
@@ -131,12 +143,15 @@ def lock_down(plan: Plan) -> Report:
 
 @contextlib.contextmanager
 def _refusable(layer: _Progress) -> Iterator[None]:
-    """Run the step of a layer; what the host refuses is written down as the reason."""
+    """Run the step of a layer; what the host refuses is written down as the reason, a mere shortage as a failure."""
     try:
         yield
         layer.in_force = True
     except OSError as error:
-        layer.why = reason(error)
+        if is_shortage(error):
+            layer.proofs.failures.append(reason(error))
+        else:
+            layer.why = reason(error)
 
 
 def _need_one_thread() -> None:
@@ -214,14 +229,18 @@ def _try_namespaces(
     layer = _Progress()
     if spec.want is not Level.FULL:
         return layer, None
-    layer.why = namespaces.obstacle(folders, account)
+    try:
+        layer.why = namespaces.obstacle(folders, account)
+    except NoAnswer as error:
+        layer.proofs.failures.append(str(error))
+        return layer, None
     if layer.why is not None:
         return layer, None
     try:
         entered = namespaces.enter(folders, account, parent=parent)
     except OSError as error:
         # There is no way back from half of it.
-        raise LockdownFailed(f"namespaces: {reason(error)}") from error
+        raise LockdownFailed(f"namespaces: {reason(error)}", passing=is_shortage(error)) from error
     layer.in_force = True
     layer.facts["user_namespace"] = entered.own_account_only
     return layer, entered

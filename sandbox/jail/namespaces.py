@@ -20,14 +20,15 @@ import contextlib
 import os
 import select
 import stat
-from collections.abc import Callable, Iterator
-from typing import Final, NoReturn
+from collections.abc import Iterator
+from typing import Final
 
 from sandbox import _linux
 from sandbox.errors import LockdownFailed
 from sandbox.jail import limits
 from sandbox.jail.limits import Account
-from sandbox.jail.report import reason
+from sandbox.jail.rehearsing import ask, end_with
+from sandbox.jail.report import is_shortage, reason
 from sandbox.records import record
 
 _CAP_SYS_ADMIN: Final = 1 << 21
@@ -43,10 +44,7 @@ _PROVEN_BY_INODE: Final = ("mnt", "net", "ipc", "uts", "cgroup")
 _PLACES: Final = ("/mnt", "/media", "/srv", "/opt", "/tmp", "/var", "/run", "/usr")  # noqa: S108 - mounted over
 _RESTRICTED: Final = _linux.MOUNT_ATTR_NOSUID | _linux.MOUNT_ATTR_NODEV | _linux.MOUNT_ATTR_NOEXEC
 _TMPFS_OPTIONS: Final = b"size=64k,nr_inodes=16,mode=755"
-_MAX_REASON: Final = 1000
-
-BROKEN_OUTER_HALF: Final = 125
-"""How the outer half ends when it cannot even wait."""
+_OK: Final = "ok"
 
 
 @record
@@ -71,28 +69,24 @@ class Entered:
 
 
 def obstacle(folders: tuple[Folder, ...], account: Account) -> str | None:
-    """Try everything in a child that ends at once; return what stood in the way, or None."""
-    told, tells = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _exit_after(lambda: _rehearse(folders, account, tells))
-    os.close(tells)
-    with os.fdopen(told, "rb") as pipe:
-        answer = pipe.read(_MAX_REASON).decode("utf-8", "replace")
-    os.waitpid(child, 0)
-    return None if answer == "ok" else answer or "the attempt ended without an answer"
+    """Try everything in a child that ends at once; return what stood in the way, or None.
+
+    Raises NoAnswer where that cannot be found out.
+    """
+    answer = ask(lambda: _rehearse(folders, account))
+    return None if answer == _OK else answer
 
 
-def _rehearse(folders: tuple[Folder, ...], account: Account, tells: int) -> int:
+def _rehearse(folders: tuple[Folder, ...], account: Account) -> str:
     try:
         _leave_the_host(folders, account)
-        answer = "ok"
-    except OSError as error:
-        answer = reason(error)
     except LockdownFailed as error:
-        answer = error.reason
-    os.write(tells, answer.encode("utf-8", "replace")[:_MAX_REASON])
-    return 0
+        return error.reason
+    except OSError as error:
+        if is_shortage(error):
+            raise
+        return reason(error)
+    return _OK
 
 
 def enter(folders: tuple[Folder, ...], account: Account, *, parent: int) -> Entered:
@@ -108,7 +102,7 @@ def enter(folders: tuple[Folder, ...], account: Account, *, parent: int) -> Ente
     held, holds = os.pipe()
     inner = os.fork()
     if inner:
-        _exit_after(lambda: _wait_for(inner, holds, account, parent=parent))
+        end_with(lambda: _wait_for(inner, holds, account, parent=parent))
     os.close(holds)
     die_with_outer_half(held)
     if os.getpid() != 1:
@@ -121,15 +115,6 @@ def die_with_outer_half(held: int) -> None:
     limits.die_with_parent(0)  # the parent is outside of the namespace, which reads as 0
     if select.select([held], [], [], 0)[0]:
         raise LockdownFailed("the outer half of the worker is gone")
-
-
-def _exit_after(act: Callable[[], int]) -> NoReturn:
-    """End a forked half without running anything that the other half will run too."""
-    status = BROKEN_OUTER_HALF
-    try:
-        status = act()
-    finally:
-        os._exit(status)
 
 
 def _wait_for(inner: int, holds: int, account: Account, *, parent: int) -> int:

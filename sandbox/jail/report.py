@@ -62,6 +62,9 @@ _HINTS: Final = {
 }
 
 
+_SHORTAGES: Final = frozenset({errno.EAGAIN, errno.EINTR, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
 class Level(StrEnum):
     """How much of the jail stands. Compare by `rank`."""
 
@@ -82,7 +85,7 @@ class LayerState(StrEnum):
     ENFORCED = "enforced"
     """It was tried from inside, and refused."""
     FAILED = "failed"
-    """It claimed to be on and did not refuse. Always fatal."""
+    """It claimed to be on and did not refuse, or it could not be found out whether it does. Always fatal."""
     UNAVAILABLE = "unavailable"
     """This host does not give it; `why` says what answered."""
     OFF = "off"
@@ -209,6 +212,11 @@ def reason(error: OSError) -> str:
     name = "EOPNOTSUPP" if number == errno.EOPNOTSUPP else errno.errorcode.get(number, str(number))
     hint = _HINTS.get((error.strerror or "", number))
     return f"{error.strerror}: {name}" + (f" ({hint})" if hint else "")
+
+
+def is_shortage(error: OSError) -> bool:
+    """Whether *error* tells of this moment alone, and nothing of what the host gives: no layer is missing for it."""
+    return error.errno in _SHORTAGES
 
 
 def _abi(layer: Layer) -> int:

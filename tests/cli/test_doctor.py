@@ -339,7 +339,7 @@ def test_a_layer_that_is_only_claimed_is_8_whatever_is_required(shell: Shell, ho
     done = shell.run("doctor", "Notes", "--json", command=fsnotes_on(host))
     (workspace,) = report(done)["workspaces"]
     assert (done.code, workspace["level"], workspace["layers"][layer]["state"]) == (8, "none", "failed")
-    assert f"{layer} claims to be in force and is not" in done.err
+    assert f"{layer} could not be proven" in done.err
     assert (workspace["attacks"], workspace["leaves"]) == (None, None)
 
 

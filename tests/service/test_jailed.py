@@ -774,7 +774,7 @@ def test_the_best_level_is_the_one_that_is_reached_and_required_from_then_on(lev
 
 def test_where_namespaces_cannot_even_be_tried_the_jail_without_them_is() -> None:
     levels: dict[Level, Level | found.WorkerFailed] = {
-        Level.FULL: found.WorkerCrashed("the worker could not begin: namespaces: EIO"),
+        Level.FULL: found.WorkerUnable("the worker could not begin: namespaces: EIO"),
         Level.CONTAINED: Level.CONTAINED,
     }
     for begun in (
@@ -782,8 +782,72 @@ def test_where_namespaces_cannot_even_be_tried_the_jail_without_them_is() -> Non
         begin(SPEC, require=Level.CONTAINED, make=reaching(levels)[0]),
     ):
         assert (begun.require, begun.spec.want) == (Level.CONTAINED, Level.CONTAINED)
-    with pytest.raises(found.WorkerCrashed):
+    assert begin_at_best(SPEC, make=reaching(levels)[0]).missing == (
+        ("namespaces", "the worker could not begin: namespaces: EIO"),
+    )
+    with pytest.raises(found.WorkerUnable):
         begin(SPEC, require=Level.FULL, make=reaching(levels)[0])
+
+
+def one_by_one(
+    *fates: Level | found.WorkerFailed,
+) -> tuple[WorkerMaker, list[Fake]]:
+    """Return what makes workers that reach, or fail with, one of *fates* after the other."""
+    left = list(fates)
+    made: list[Fake] = []
+
+    def make(spec: JailSpec, *, require: Level) -> Fake:
+        fate = left.pop(0)
+        made.append(Fake(spec, require, failure=None if isinstance(fate, Level) else fate))
+        if isinstance(fate, Level):
+            made[-1].level = fate
+        return made[-1]
+
+    return make, made
+
+
+DIED = found.WorkerCrashed("the worker was ended by signal 9")
+
+
+@pytest.mark.parametrize("level", [Level.FULL, Level.CONTAINED])
+def test_a_first_worker_that_is_killed_says_nothing_about_the_host_and_lowers_nothing(level: Level) -> None:
+    fates = (DIED, DIED, level) if level is Level.FULL else (DIED, level, DIED, level)
+    make, made = one_by_one(*fates)
+    begun = begin_at_best(SPEC, make=make)
+    assert (begun.require, begun.spec.want, begun.worker) == (level, Level.FULL, made[-1])
+    assert all(fake.spec.want is Level.FULL for fake in made)
+
+
+def test_workers_that_are_killed_again_and_again_are_no_level() -> None:
+    make, made = one_by_one(*[DIED] * workers.MAX_DEATHS, Level.CONTAINED)
+    with pytest.raises(found.WorkerCrashed):
+        begin_at_best(SPEC, make=make)
+    assert len(made) == workers.MAX_DEATHS
+    make, made = one_by_one(DIED, Level.CONTAINED)
+    with pytest.raises(found.WorkerCrashed):
+        begin(SPEC, require=Level.CONTAINED, make=make)
+
+
+@pytest.mark.parametrize(
+    "failure", [found.WorkerHung("hung"), found.WorkerBreach("breach"), found.WorkerLimit("limit")]
+)
+def test_a_first_worker_that_fails_otherwise_is_no_level_either(failure: found.WorkerFailed) -> None:
+    make, made = one_by_one(failure, Level.CONTAINED)
+    with pytest.raises(type(failure)):
+        begin_at_best(SPEC, make=make)
+    assert len(made) == 1
+
+
+def test_what_was_reached_once_is_required_though_less_was_asked_for_meanwhile() -> None:
+    unable = found.WorkerUnable("the worker could not begin")
+    make, made = one_by_one(unable, Level.FULL, Level.FULL)
+    begun = begin_at_best(SPEC, make=make)
+    assert (begun.require, begun.missing, begun.worker) == (Level.FULL, (), made[-1])
+    assert [fake.stopped for fake in made] == [0, 1, 0]
+    for late in (Level.CONTAINED, unable):
+        make, _ = one_by_one(unable, Level.FULL, late)
+        with pytest.raises((found.LevelNotMet, found.WorkerUnable)):
+            begin_at_best(SPEC, make=make)
 
 
 def test_a_layer_that_claims_to_be_in_force_and_is_not_is_fatal_however_little_is_required() -> None:

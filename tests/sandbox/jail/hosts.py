@@ -14,7 +14,7 @@ import os
 import select
 import struct
 
-ALLOW, ERRNO, NOTIFY = 0x7FFF_0000, 0x0005_0000, 0x7FC0_0000
+ALLOW, ERRNO, NOTIFY, KILL = 0x7FFF_0000, 0x0005_0000, 0x7FC0_0000, 0x8000_0000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MACHINE = os.uname().machine
 _SECCOMP = {"x86_64": 317, "aarch64": 277}.get(_MACHINE, 0)
@@ -44,6 +44,11 @@ HOSTS: dict[str, dict[int, int]] = {
     "capset that does nothing": {_CAPSET: 0},
     "limits that do nothing": {_PRLIMIT: 0},
     "unshare that does nothing": {_UNSHARE: 0},
+    # What ends a process, or is short for a moment, and says nothing about the host.
+    "death at the mounts": {_PIVOT: KILL},
+    "no memory for namespaces": {_UNSHARE: errno.ENOMEM},
+    "no descriptor for Landlock": {_LANDLOCK[0]: errno.ENFILE},
+    "no memory for the filter": {_SECCOMP: errno.ENOMEM},
     "no Landlock, no namespaces": {**dict.fromkeys(_LANDLOCK, errno.ENOSYS), _UNSHARE: errno.EPERM},
 }
 
@@ -53,7 +58,7 @@ def imitate(name: str) -> None:
     if name in HOSTS:
         steps = [_step(0x20, 0, 0, 0)]
         for number, answer in HOSTS[name].items():
-            steps += [_step(0x15, 0, 1, number), _step(6, 0, 0, ERRNO | answer)]
+            steps += [_step(0x15, 0, 1, number), _step(6, 0, 0, answer if answer == KILL else ERRNO | answer)]
         _install([*steps, _step(6, 0, 0, ALLOW)], flags=0)
         return
     _answer_version(int(name.removeprefix("Landlock ")))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox import records
-from sandbox.errors import JailStopped, LevelNotMet, WorkerBreach, WorkerCrashed, WorkerFailed
+from sandbox.errors import JailStopped, LevelNotMet, WorkerBreach, WorkerCrashed, WorkerFailed, WorkerUnable
 from sandbox.jail.process import import_folders
 from sandbox.jail.report import Level
 from tests.mounts import REPOSITORY
@@ -36,6 +36,7 @@ def test_worker_that_cannot_begin_says_why(
     with pytest.raises(WorkerCrashed) as caught:
         yard.started(spec=yard.spec(handler=handler, **options))
     assert why in caught.value.why
+    assert not isinstance(caught.value, WorkerUnable)  # which would be about the jail
     assert not caught.value.sent
 
 
@@ -53,7 +54,7 @@ def test_workspace_that_was_replaced_is_refused_with_the_reason(yard: Yard, lock
     status = os.stat(yard.folder)
     spec = yard.spec(locked)
     other = records.replace(spec, identity=(status.st_dev, status.st_ino + 1))
-    with pytest.raises(WorkerCrashed, match="moved or replaced"):
+    with pytest.raises(WorkerUnable, match="moved or replaced"):
         yard.started(locked, spec=other)
     same = records.replace(spec, identity=(status.st_dev, status.st_ino))
     assert yard.started(locked, spec=same).call("echo", {}, deadline=soon(), write=False) == {}
@@ -107,3 +108,12 @@ def test_import_folders_are_those_that_this_process_uses() -> None:
 def test_package_that_lies_in_no_folder_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="package in a folder"):
         import_folders(name)
+
+
+@pytest.mark.parametrize(("passing", "error"), [(True, WorkerCrashed), (False, WorkerUnable)])
+def test_a_shortage_of_the_moment_says_nothing_about_the_jail(
+    yard: Yard, passing: bool, error: type[WorkerFailed]
+) -> None:
+    with pytest.raises(WorkerCrashed, match="it failed") as caught:
+        yard.started(spec=yard.spec(passing=passing), entry="tests.sandbox.jail.short")
+    assert type(caught.value) is error

@@ -148,6 +148,28 @@ def test_a_layer_that_claims_to_be_on_and_refuses_nothing_has_failed(
     assert failed.keys() <= {layer, "landlock"}
 
 
+@pytest.mark.parametrize(
+    ("host", "layer", "why"),
+    [
+        ("death at the mounts", "namespaces", "the attempt ended without an answer (signal 31)"),
+        ("no memory for namespaces", "namespaces", "unshare: ENOMEM"),
+        ("no descriptor for Landlock", "landlock", "landlock_create_ruleset: ENFILE"),
+        ("no memory for the filter", "seccomp", "seccomp: ENOMEM"),
+    ],
+)
+@pytest.mark.parametrize("identity", ["root", "user"])
+def test_a_layer_of_which_nobody_knows_whether_the_host_has_it_has_failed(
+    host: str, layer: LayerName, why: str, identity: Identity
+) -> None:
+    """A kill, or a shortage of the moment, is no answer; taken for one it would lower the level for good."""
+    need_level(identity, Level.FULL)
+    outcome = launch([WHO], identity=identity, level="full", host=host)[WHO]
+    assert outcome.report is not None, outcome.said
+    assert (outcome.report.failed, outcome.report.level) == (True, Level.NONE)
+    failed = {each.name: each.why for each in outcome.report.layers if each.state is LayerState.FAILED}
+    assert failed == {layer: why}
+
+
 @pytest.mark.parametrize("identity", ["root", "user"])
 def test_namespaces_that_did_not_change_are_none(identity: Identity) -> None:
     report = report_on("unshare that does nothing", identity)

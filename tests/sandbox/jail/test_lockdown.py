@@ -298,6 +298,35 @@ def test_a_workspace_at_or_above_the_place_of_the_tree_is_served(place: str) -> 
     assert done.stdout == "full ('ws',)\n", done.stdout + done.stderr
 
 
+DIE = """
+from sandbox.jail import namespaces
+leave, deaths = namespaces._leave_the_host, folder + '/../deaths'
+def leave_or_die(*what):
+    with open(deaths, 'a+') as file:
+        file.write('x')
+        file.seek(0)
+        count = len(file.read())
+    if count <= {times}:
+        os.kill(os.getpid(), 9)
+    return leave(*what)
+namespaces._leave_the_host = leave_or_die
+"""
+
+
+@pytest.mark.parametrize(("times", "said"), [(1, "full 3"), (2, "full 4"), (3, "none 3")])
+def test_a_rehearsal_that_is_killed_is_held_again_and_never_taken_for_the_answer_of_the_host(
+    times: int, said: str
+) -> None:
+    """As when the host is short of memory in this very moment."""
+    need_level("root" if os.geteuid() == 0 else "user", Level.FULL)
+    with workspace() as folder:
+        done = begin(folder, want="full", before=DIE.format(times=times))
+        with open(f"{folder}/../deaths") as file:
+            tries = len(file.read())
+    # The last try is the one of the worker itself, where there was an answer before.
+    assert f"{done.stdout.strip()} {tries}" == said, done.stderr
+
+
 # -- the death of others -----------------------------------------------------------------------
 
 SPAWN = (
