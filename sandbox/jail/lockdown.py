@@ -77,8 +77,18 @@ def lock_down(plan: Plan) -> Report:
     only 0, 1, 2 and the kept descriptors open. In namespaces this process splits, and the call returns in the
     inner half, as process 1. A report that `failed` must still be sent, and then nothing else be done.
 
-    Raises LockdownFailed when there is no sense in going on; the process must end then.
+    Raises LockdownFailed, for whatever the system refuses too, when there is no sense in going on; the process
+    must end then.
     """
+    try:
+        return _lock_down(plan)
+    except OSError as error:
+        raise LockdownFailed(
+            f"a step of the lock-down failed: {reason(error)}", passing=is_shortage(error)
+        ) from error
+
+
+def _lock_down(plan: Plan) -> Report:
     spec = plan.spec
     _need_one_thread()
     _check_descriptors(plan.keep)
@@ -90,7 +100,10 @@ def lock_down(plan: Plan) -> Report:
     folders, account = _look_at_folders(spec)
     spaces, entered = _try_namespaces(spec, folders, account, parent=plan.parent)
     opened = tuple(_open(each, inside=spaces.in_force) for each in folders)
-    os.fchdir(opened[0])
+    try:
+        os.fchdir(opened[0])
+    except OSError as error:
+        raise LockdownFailed(f"the workspace cannot be entered: {reason(error)}") from error
     bounds, rights = _Progress(), _Progress()
     with _refusable(bounds):
         if spec.kind == "index":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import psutil
 import pytest
 
 from sandbox.jail.outside import confirm, look
+from sandbox.jail.rehearsing import BROKEN
 from sandbox.jail.report import LayerState, Level
 from sandbox.jail.spec import Limits
 from tests.sandbox.jail.launching import (
@@ -296,6 +298,62 @@ def test_a_workspace_at_or_above_the_place_of_the_tree_is_served(place: str) -> 
         pytest.skip(f"no {place} here")
     done = begin(place, want="full", after="print(report.level, report.root_entries)")
     assert done.stdout == "full ('ws',)\n", done.stdout + done.stderr
+
+
+CALLS = {
+    "newfstatat": (262, 79),
+    "fstat": (5, 80),
+    "openat": (257, 56),
+    "close": (3, 57),
+    "pipe2": (293, 59),
+    "clone": (56, 220),
+    "wait4": (61, 260),
+    "fchdir": (81, 50),
+    "getcwd": (79, 17),
+    "getdents64": (217, 61),
+    "prctl": (157, 167),
+    "prlimit64": (302, 261),
+    "capget": (125, 90),
+    "capset": (126, 91),
+    "rt_sigaction": (13, 134),
+    "dup": (32, 23),
+    "mmap": (9, 222),
+}
+"""What a lock-down calls: x86_64, aarch64."""
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EMFILE])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("want", ["contained", "full"])
+def test_whatever_the_system_refuses_is_a_reason_and_no_traceback(want: str, call: str, number: int) -> None:
+    column = {"x86_64": 0, "aarch64": 1}.get(os.uname().machine)
+    if column is None:
+        pytest.skip("the numbers of this machine's calls are not known here")
+    before = (
+        "from tests.sandbox.jail import hosts\n"
+        f"hosts.HOSTS['odd'] = {{{CALLS[call][column]}: {number}}}\n"
+        "hosts.imitate('odd')"
+    )
+    with workspace() as folder:
+        done = begin(
+            folder, want=want, before=before, after="print('failed' if report.failed else report.level)"
+        )
+    assert done.stderr == ""
+    assert done.returncode in (0, 3, BROKEN)  # the last where the outer half could not give up its rights
+    assert done.stdout.strip() != ""
+
+
+def test_a_workspace_that_cannot_be_entered_is_said_to_be_so() -> None:
+    need_level("user", Level.CONTAINED)
+    with workspace() as folder:
+        os.chmod(folder, 0o600)
+        if os.geteuid() == 0:
+            os.chown(folder, USER, USER)
+            os.chmod(os.path.dirname(folder), 0o755)  # noqa: S103 - for the other account
+        become = f"os.setgroups([]); os.setresgid(*[{USER}] * 3); os.setresuid(*[{USER}] * 3)"
+        done = begin(folder, before=become if os.geteuid() == 0 else "")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout == "the workspace cannot be entered: Permission denied: EACCES\n"
 
 
 DIE = """
