@@ -2,8 +2,9 @@
 
 Each step can undo or prevent another: namespaces need what the later ones take away, the account can only be
 changed before the capabilities go, being non-dumpable would keep the maps of a user namespace from being
-written, Landlock needs no_new_privs, and the filter comes last since it forbids all the others. Then the layers
-are tried, and the report says what was refused. Nothing is inferred from versions.
+written, Landlock needs no_new_privs, and the filter comes last since it forbids all the others. Each layer is tried
+as soon as it is in force, before the next one could refuse for it, and the report says what was refused. Nothing is
+inferred from versions.
 
 What a host does not give is `unavailable` in the report, with the call that failed; whether that is enough
 is not decided here. Only an answer of the host is that: where a shortage, or the end of a child, was in the way of
@@ -28,8 +29,8 @@ from sandbox.jail import landlock, limits, namespaces, proving, seccomp
 from sandbox.jail.landlock import Right
 from sandbox.jail.limits import Account
 from sandbox.jail.namespaces import Entered, Folder
-from sandbox.jail.proving import Proofs
-from sandbox.jail.rehearsing import NoAnswer
+from sandbox.jail.proving import Attempt, Outcome, Proofs
+from sandbox.jail.rehearsing import NoAnswer, ask
 from sandbox.jail.report import (
     LANDLOCK_FLOOR,
     Fact,
@@ -57,6 +58,11 @@ class _Progress:
         self.in_force = False
         self.proofs = Proofs()
         self.facts: dict[str, Fact] = {}
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether nothing is known that stands in the way."""
+        return self.why is None and not self.proofs.failures
 
     def finish(self, name: LayerName, *, wanted: bool = True) -> Layer:
         state = LayerState.ENFORCED
@@ -98,21 +104,27 @@ def _lock_down(plan: Plan) -> Report:
         raise LockdownFailed(f"there is no jail on this system: {reason(error)}") from error
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored one would take the halves' exit status away
     folders, account = _look_at_folders(spec)
-    spaces, entered = _try_namespaces(spec, folders, account, parent=plan.parent)
+    hidden = proving.that_work(proving.hidden_paths())
+    spaces = _rehearse_namespaces(spec, folders, account)
+    rehearsed: tuple[Outcome, ...] = ()
+    entered: Entered | None = None
+    if spec.want is Level.FULL and spaces.is_possible:
+        rehearsed = _rehearse_landlock(folders, account)
+        entered = _enter_namespaces(spaces, folders, account, parent=plan.parent)
     opened = tuple(_open(each, inside=spaces.in_force) for each in folders)
     try:
         os.fchdir(opened[0])
     except OSError as error:
         raise LockdownFailed(f"the workspace cannot be entered: {reason(error)}") from error
     bounds, rights = _Progress(), _Progress()
+    excesses = proving.that_work(proving.excesses(spec.limits, plan.keep[0] if plan.keep else 2))
     with _refusable(bounds):
         if spec.kind == "index":
             limits.yield_to_others()
         limits.apply(spec.limits)
+    uses = proving.uses_of_rights(account, own_account_only=entered is not None and entered.own_account_only)
     with _refusable(rights):
         limits.become(account)
-    files = proving.that_work(proving.outside_files())
-    calls = proving.that_work(proving.calls())
     bounding = limits.drop_capabilities()
     if entered is None:
         limits.die_with_parent(plan.parent)
@@ -121,24 +133,20 @@ def _lock_down(plan: Plan) -> Report:
         os.close(entered.outer_half)
     limits.forbid_new_privileges()
     limits.hide_memory()
-    guard = _try_landlock(spec, opened)
+    if entered is not None:
+        _prove_namespaces(spaces.proofs, entered, hidden, tuple(zip(folders, opened, strict=True)))
+    guard = _try_landlock(folders, opened, rehearsed)
     for each in opened:
         os.close(each)
     if rights.in_force:
-        proving.prove_account(rights.proofs, account)
+        proving.prove_account(rights.proofs, account, uses)
     rights.facts |= {"uid": account.uid, "gid": account.gid, "bounding": "empty" if bounding else "kept"}
     filtered = _try_seccomp()
-    # -- everything is in force: try it ---------------------------------------------------------
-    if guard.in_force:
-        guard.proofs.attempt((*files, *proving.new_file(spec.kind)))
-    if filtered.in_force:
-        filtered.proofs.attempt((*calls, proving.fork()))
     if bounds.in_force:
-        proving.prove_limits(bounds.proofs, spec.limits, plan.keep[0] if plan.keep else 2)
+        bounds.proofs.demand(limits.standing(spec.limits), "the kernel holds all limits")
+        bounds.proofs.attempt(excesses)
         bounds.facts |= {"memory": spec.limits.memory, "open_files": spec.limits.open_files}
         bounds.facts |= {"file_size": spec.limits.file_size, "cpu_seconds": spec.limits.cpu_seconds or 0}
-    if entered is not None:
-        _prove_namespaces(spaces.proofs, entered, folders)
     return Report(
         kind=spec.kind,
         layers=(
@@ -220,7 +228,7 @@ def _look_at_folders(spec: JailSpec) -> tuple[tuple[Folder, ...], Account]:
             account = limits.account_for(status)
             if spec.identity not in (None, identity):
                 raise LockdownFailed("the workspace was moved or replaced")
-        folders.append(Folder(path, inside, identity, writable=bool(granted & Right.WRITE_FILE)))
+        folders.append(Folder(path, inside, identity, granted))
     return tuple(folders), account
 
 
@@ -236,19 +244,19 @@ def _open(folder: Folder, *, inside: bool) -> int:
     return descriptor
 
 
-def _try_namespaces(
-    spec: JailSpec, folders: tuple[Folder, ...], account: Account, *, parent: int
-) -> tuple[_Progress, Entered | None]:
+def _rehearse_namespaces(spec: JailSpec, folders: tuple[Folder, ...], account: Account) -> _Progress:
     layer = _Progress()
-    if spec.want is not Level.FULL:
-        return layer, None
-    try:
-        layer.why = namespaces.obstacle(folders, account)
-    except NoAnswer as error:
-        layer.proofs.failures.append(str(error))
-        return layer, None
-    if layer.why is not None:
-        return layer, None
+    if spec.want is Level.FULL:
+        try:
+            layer.why = namespaces.obstacle(folders, account)
+        except NoAnswer as error:
+            layer.proofs.failures.append(str(error))
+    return layer
+
+
+def _enter_namespaces(
+    layer: _Progress, folders: tuple[Folder, ...], account: Account, *, parent: int
+) -> Entered:
     try:
         entered = namespaces.enter(folders, account, parent=parent)
     except OSError as error:
@@ -256,28 +264,98 @@ def _try_namespaces(
         raise LockdownFailed(f"namespaces: {reason(error)}", passing=is_shortage(error)) from error
     layer.in_force = True
     layer.facts["user_namespace"] = entered.own_account_only
-    return layer, entered
+    return entered
 
 
-def _prove_namespaces(proofs: Proofs, entered: Entered, folders: tuple[Folder, ...]) -> None:
+def _prove_namespaces(
+    proofs: Proofs,
+    entered: Entered,
+    hidden: tuple[Attempt, ...],
+    folders: tuple[tuple[Folder, int], ...],
+) -> None:
     proofs.demand(entered.proof != (), *entered.proof)
     proofs.demand(os.getpid() == 1, "process 1")
-    visible = tuple(sorted(folder.inside.lstrip("/") for folder in folders))
+    visible = tuple(sorted(folder.inside.lstrip("/") for folder, _ in folders))
     proofs.demand(entered.root_entries == visible, f"only {', '.join(visible)} at /")
-    proofs.attempt(proving.hidden_paths())
+    proofs.attempt(hidden)
+    root = os.open("/", LOOK_FOLDER | os.O_CLOEXEC)
+    try:
+        restricted = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
+        flags = [os.fstatvfs(each).f_flag for each in (root, *(opened for _, opened in folders))]
+        proofs.demand(
+            all(each & restricted == restricted for each in flags), "no programs, devices or set-id bits"
+        )
+        kept = [(_called(folder), opened) for folder, opened in folders if not folder.writable]
+        proofs.attempt(proving.new_files_on_mounts((("root", root), *kept)))
+    finally:
+        os.close(root)
 
 
-def _try_landlock(spec: JailSpec, opened: tuple[int, ...]) -> _Progress:
+def _called(folder: Folder) -> str:
+    return "workspace" if folder.inside == INSIDE_WORKSPACE else "folder of the index"
+
+
+def _rehearse_landlock(folders: tuple[Folder, ...], account: Account) -> tuple[Outcome, ...]:
+    """Return what Landlock does, in a child, where the folders are not mounted yet, about new files in them.
+
+    Behind a read-only mount nobody could tell which of the two refuses.
+    """
+
+    def try_it() -> str:
+        try:
+            # First: the way there may be closed to the account, and the mounts spare the worker that way.
+            opened = tuple(_open(each, inside=False) for each in folders)
+            limits.become(account)
+            limits.drop_capabilities()
+            limits.forbid_new_privileges()
+            attempts = proving.new_files(_kept(folders, opened))
+            landlock.restrict(_rules(folders, opened))
+        except OSError as error:
+            if is_shortage(error):
+                raise
+            return ""  # the worker itself finds out that there is none, and reports it
+        outcomes = (each.refused() for each in attempts)
+        return "\n".join(f"{each[0]:d}{each[1]}" for each in outcomes if each is not None)
+
+    try:
+        said = ask(try_it)
+    except NoAnswer as error:
+        return ((False, str(error)),)
+    return tuple((each[0] == "1", each[1:]) for each in said.splitlines())
+
+
+def _rules(folders: tuple[Folder, ...], opened: tuple[int, ...]) -> tuple[tuple[int, Right], ...]:
+    return tuple((number, folder.rights) for folder, number in zip(folders, opened, strict=True))
+
+
+def _kept(folders: tuple[Folder, ...], opened: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    """Return what a worker may only look at, with its descriptor."""
+    return tuple(
+        (_called(folder), number)
+        for folder, number in zip(folders, opened, strict=True)
+        if not folder.writable
+    )
+
+
+def _try_landlock(
+    folders: tuple[Folder, ...], opened: tuple[int, ...], rehearsed: tuple[Outcome, ...]
+) -> _Progress:
     layer = _Progress()
+    files = proving.that_work(proving.outside_files())
     network = proving.that_work(proving.network())
     strangers = proving.that_work(proving.strangers())
+    made = proving.new_files(_kept(folders, opened))
     with _refusable(layer):
-        done = landlock.restrict(tuple(zip(opened, landlock.rights_of(spec.kind), strict=False)))
+        done = landlock.restrict(_rules(folders, opened))
         layer.facts |= {"abi": done.abi, "rights": hex(done.files), "net": done.net, "scope": done.scope}
+        layer.proofs.attempt(files)
         if done.net:
             layer.proofs.attempt(network)
         if done.scope:
             layer.proofs.attempt(strangers)
+        layer.proofs.attempt(made)
+        for outcome in rehearsed:
+            layer.proofs.demand(*outcome)
         if done.abi < LANDLOCK_FLOOR:
             layer.why = (
                 f"ABI {done.abi} is too old to count: it does not keep files outside from being emptied"
@@ -287,10 +365,12 @@ def _try_landlock(spec: JailSpec, opened: tuple[int, ...]) -> _Progress:
 
 def _try_seccomp() -> _Progress:
     layer = _Progress()
+    calls = proving.that_work(proving.calls())
     with _refusable(layer):
         program = seccomp.build(pid=os.getpid(), machine=_linux.MACHINE)
         seccomp.install(program)
         layer.facts |= {"machine": _linux.MACHINE, "filter": hashlib.sha256(program).hexdigest()}
+        layer.proofs.attempt((*calls, proving.fork()))
     return layer
 
 

@@ -26,6 +26,7 @@ from typing import Final
 from sandbox import _linux
 from sandbox.errors import LockdownFailed
 from sandbox.jail import limits
+from sandbox.jail.landlock import Right
 from sandbox.jail.limits import Account
 from sandbox.jail.rehearsing import ask, end_with
 from sandbox.jail.report import is_shortage, reason
@@ -49,12 +50,17 @@ _OK: Final = "ok"
 
 @record
 class Folder:
-    """A folder of the host, and where the worker sees it."""
+    """A folder of the host, where the worker sees it, and what it may do beneath."""
 
     path: str
     inside: str
     identity: tuple[int, int]
-    writable: bool
+    rights: Right
+
+    @property
+    def writable(self) -> bool:
+        """Whether a worker may change something in it."""
+        return bool(self.rights & Right.WRITE_FILE)
 
 
 @record

@@ -1,10 +1,12 @@
 """Proof by trying: what each layer of the jail must refuse, attempted from inside.
 
-An attempt counts as proof when it worked before its layer was put in force and is refused after. What did not
-work before proves nothing (the host may refuse it by itself) and is not listed. An attempt that still works
-after is a failure of the layer, and so is a layer that nothing proves. For limits and rights, which a process may
-not have had to begin with, the kernel is asked as well. Nothing here changes a file of anybody:
-the one file that is made when a layer fails is removed again.
+An attempt counts as proof when it worked right before its layer was put in force, with all that came earlier in
+force, and is refused right after, with the answer that this layer gives: so nothing else can have refused it. What
+did not work before proves nothing (the host or another layer may refuse it) and is not listed. An attempt that still
+works after is a failure of the layer, and so is a layer that nothing proves. Where trying before would leave a trace,
+or could not be undone, the kernel is asked instead whether it would work. For limits and rights, which a process may
+not have had to begin with, it is asked as well. Nothing here changes a file of anybody: the one file that is made
+when a layer fails is removed again.
 
 Calls that are trip-wires of the filter cannot be tried after it; what they guard is tried before.
 """
@@ -19,16 +21,22 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from sandbox import _linux
-from sandbox.jail import limits
 from sandbox.jail.limits import Account
-from sandbox.jail.report import WorkerKind
 from sandbox.jail.spec import Limits
 from sandbox.names import OWN_PREFIX
 from sandbox.records import record
 
-_DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_BY_LANDLOCK: Final = frozenset({errno.EACCES})
+_BY_THE_SCOPE: Final = frozenset({errno.EPERM})
+_BY_THE_FILTER: Final = frozenset({errno.EPERM})
+_BY_THE_MOUNT: Final = frozenset({errno.EROFS})
+_FOR_LACK_OF_RIGHTS: Final = frozenset({errno.EPERM})
 _ABSENT: Final = frozenset({errno.ENOENT})
 _SPENT: Final = frozenset({errno.ENOMEM, errno.EMFILE})
+
+_CAP_SETGID: Final = 1 << 6
+_CAP_SETUID: Final = 1 << 7
+_CAP_SYS_CHROOT: Final = 1 << 18
 
 Outcome = tuple[bool, str]
 """Whether it was refused as it should be, and what to say."""
@@ -36,11 +44,12 @@ Outcome = tuple[bool, str]
 
 @record
 class Attempt:
-    """Something that a layer must refuse with one of *refusals*."""
+    """Something that a layer must refuse with one of *refusals*; answers that are *void* say nothing about it."""
 
     what: str
     act: Callable[[], object]
-    refusals: frozenset[int] = _DENIED
+    refusals: frozenset[int]
+    void: frozenset[int] = frozenset()
 
     def works(self) -> bool:
         """Whether it can be done at all, which is asked before the layer is in force."""
@@ -50,11 +59,13 @@ class Attempt:
             return False
         return True
 
-    def refused(self) -> Outcome:
-        """Try it, and say what answered."""
+    def refused(self) -> Outcome | None:
+        """Try it, and say what answered; None where that says nothing."""
         try:
             self.act()
         except OSError as error:
+            if error.errno in self.void:
+                return None
             name = errno.errorcode.get(error.errno or 0, str(error.errno))
             return error.errno in self.refusals, f"{self.what}: {name}"
         return False, f"{self.what}: it worked"
@@ -74,7 +85,9 @@ class Proofs:
     def attempt(self, attempts: Iterable[Attempt]) -> None:
         """Try each and note how it went."""
         for each in attempts:
-            self.demand(*each.refused())
+            outcome = each.refused()
+            if outcome is not None:
+                self.demand(*outcome)
 
 
 def that_work(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
@@ -84,21 +97,39 @@ def that_work(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
 
 def outside_files() -> tuple[Attempt, ...]:
     """Opening what lies outside the workspace, which is where the process stands."""
-    return (
-        Attempt("open /", lambda: os.close(os.open("/", os.O_RDONLY))),
-        Attempt("open the folder above", lambda: os.close(os.open("..", os.O_RDONLY))),
-        Attempt("open /etc/passwd", lambda: os.close(os.open("/etc/passwd", os.O_RDONLY))),
+    return tuple(
+        Attempt(what, lambda path=path: os.close(os.open(path, os.O_RDONLY)), _BY_LANDLOCK)  # type: ignore[misc]  # a default
+        for what, path in (
+            ("open /", "/"),
+            ("open the folder above", ".."),
+            ("open /etc/passwd", "/etc/passwd"),
+        )
     )
 
 
-def new_file(kind: WorkerKind) -> tuple[Attempt, ...]:
-    """Making a file in the workspace, for workers that may not. Not to be tried before the layer."""
-    return () if kind == "rw" else (Attempt("make a file in the workspace", _make_file),)
+def new_files(folders: Iterable[tuple[str, int]]) -> tuple[Attempt, ...]:
+    """Making a file in each of the *folders* (what it is called, a descriptor), where only Landlock would refuse it.
+
+    Not in a folder that the account may not write to, or that is mounted read-only. Not to be tried before the layer.
+    """
+    return tuple(
+        Attempt(f"make a file in the {what}", lambda folder=folder: _make_file(folder), _BY_LANDLOCK)  # type: ignore[misc]  # a default
+        for what, folder in folders
+        if os.access(".", os.W_OK | os.X_OK, dir_fd=folder)
+    )
+
+
+def new_files_on_mounts(folders: Iterable[tuple[str, int]]) -> tuple[Attempt, ...]:
+    """Making a file in each of the *folders*, which are mounted read-only; to be tried before Landlock."""
+    return tuple(
+        Attempt(f"make a file in the {what}", lambda folder=folder: _make_file(folder), _BY_THE_MOUNT)  # type: ignore[misc]  # a default
+        for what, folder in folders
+    )
 
 
 def network() -> tuple[Attempt, ...]:
     """Listening to TCP, which Landlock guards from ABI 4 on; to be tried before the filter."""
-    return (Attempt("bind a TCP port", _bind),)
+    return (Attempt("bind a TCP port", _bind, _BY_LANDLOCK),)
 
 
 def strangers() -> tuple[Attempt, ...]:
@@ -106,22 +137,22 @@ def strangers() -> tuple[Attempt, ...]:
     parent = os.getppid()
     if parent == 0:  # outside of the process namespace; and 0 would mean ourselves
         return ()
-    return (Attempt("signal the parent", lambda: os.kill(parent, 0)),)
+    return (Attempt("signal the parent", lambda: os.kill(parent, 0), _BY_THE_SCOPE),)
 
 
 def calls() -> tuple[Attempt, ...]:
     """Calls that are not on the filter's list, one of each sort."""
     return (
-        Attempt("make a socket", lambda: socket.socket().close()),
-        Attempt("signal a process", lambda: os.kill(os.getpid(), 0)),
-        Attempt("map executable memory", _map_executable),
-        Attempt("make a pipe", _pipe),
+        Attempt("make a socket", lambda: socket.socket().close(), _BY_THE_FILTER),
+        Attempt("signal a process", lambda: os.kill(os.getpid(), 0), _BY_THE_FILTER),
+        Attempt("map executable memory", _map_executable, _BY_THE_FILTER),
+        Attempt("make a pipe", _pipe, _BY_THE_FILTER),
     )
 
 
 def fork() -> Attempt:
-    """Starting a process; without a control, since that would cost one."""
-    return Attempt("fork", _fork)
+    """Starting a process; without a control, since that would cost one. Want of processes is another answer."""
+    return Attempt("fork", _fork, _BY_THE_FILTER)
 
 
 def hidden_paths() -> tuple[Attempt, ...]:
@@ -132,42 +163,61 @@ def hidden_paths() -> tuple[Attempt, ...]:
     )
 
 
-def prove_limits(proofs: Proofs, wanted: Limits, descriptor: int) -> None:
-    """Use up memory and descriptors, and ask the kernel for the rest."""
-    proofs.demand(limits.standing(wanted), "the kernel holds all limits")
-    too_much = Attempt(
-        f"map {wanted.memory} bytes", lambda: mmap.mmap(-1, wanted.memory, mmap.MAP_PRIVATE).close(), _SPENT
+def excesses(wanted: Limits, descriptor: int) -> tuple[Attempt, ...]:
+    """Using up memory and descriptors."""
+    return (
+        Attempt(
+            f"map {wanted.memory} bytes",
+            lambda: mmap.mmap(-1, wanted.memory, mmap.MAP_PRIVATE).close(),
+            _SPENT,
+        ),
+        Attempt(
+            f"open {wanted.open_files} more descriptors",
+            lambda: _use_up(descriptor, wanted.open_files),
+            _SPENT,
+        ),
     )
-    too_many = Attempt(
-        f"open {wanted.open_files} more descriptors", lambda: _use_up(descriptor, wanted.open_files), _SPENT
-    )
-    proofs.attempt((too_much, too_many))
 
 
-def prove_account(proofs: Proofs, account: Account) -> None:
-    """Look for rights that are left and try to use them; to be done before the filter."""
+def uses_of_rights(account: Account, *, own_account_only: bool) -> tuple[Attempt, ...]:
+    """Using the capabilities that this process has, which cannot be undone; to be tried once it is *account* alone.
+
+    Where no other account exists than its own, changing it is refused for that.
+    """
+    had, other = _linux.capabilities()[0], account.uid + 1
+    found = [(_CAP_SYS_CHROOT, Attempt("change the root", lambda: os.chroot("."), _FOR_LACK_OF_RIGHTS))]
+    if not own_account_only:
+        # The account last: with it goes what a failed layer has left.
+        found += [
+            (_CAP_SETGID, Attempt("set the groups", lambda: os.setgroups([]), _FOR_LACK_OF_RIGHTS)),
+            (
+                _CAP_SETUID,
+                Attempt(
+                    "become another account",
+                    lambda: os.setresuid(other, other, other),
+                    _FOR_LACK_OF_RIGHTS,
+                    void=frozenset({errno.EINVAL}),  # there is none of that number in this user namespace
+                ),
+            ),
+        ]
+    return tuple(attempt for right, attempt in found if had & right)
+
+
+def prove_account(proofs: Proofs, account: Account, uses: Iterable[Attempt]) -> None:
+    """Look for rights that are left and try the *uses*; to be done before the filter."""
     proofs.demand(_linux.capabilities() == (0, 0, 0), "no capability")
     proofs.demand(_linux.prctl(_linux.PR_GET_NO_NEW_PRIVS) == 1, "no new privileges")
     proofs.demand(_linux.prctl(_linux.PR_GET_DUMPABLE) == 0, "not dumpable")
     proofs.demand(
         os.getresuid() == (account.uid,) * 3 and os.getresgid() == (account.gid,) * 3, "one account only"
     )
-    other = account.uid + 1
-    proofs.attempt(
-        (
-            Attempt(
-                "become another account", lambda: os.setresuid(other, other, other), _DENIED | {errno.EINVAL}
-            ),
-            Attempt("set the groups", lambda: os.setgroups([])),
-            Attempt("change the root", lambda: os.chroot(".")),
-        )
-    )
+    proofs.attempt(uses)
 
 
-def _make_file() -> None:
+def _make_file(folder: int) -> None:
     name = f"{OWN_PREFIX}{os.urandom(8).hex()}"
-    os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    os.unlink(name)
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder))
+    os.unlink(name, dir_fd=folder)
 
 
 def _bind() -> None:

@@ -44,6 +44,7 @@ HOSTS: dict[str, dict[int, int]] = {
     "capset that does nothing": {_CAPSET: 0},
     "limits that do nothing": {_PRLIMIT: 0},
     "unshare that does nothing": {_UNSHARE: 0},
+    "mount_setattr that does nothing": {_SETATTR: 0},
     # What ends a process, or is short for a moment, and says nothing about the host.
     "death at the mounts": {_PIVOT: KILL},
     "no memory for namespaces": {_UNSHARE: errno.ENOMEM},

@@ -50,6 +50,7 @@ class Order:
     limits: dict[str, int]
     imports: str
     mount: bool
+    mode: int
 
 
 def build(base: str) -> None:
@@ -240,6 +241,7 @@ def run(order: Order, name: str, bystander: int) -> dict[str, Any]:
         os.setegid(0)
     else:
         build(top)
+    os.chmod(f"{top}/ws", order.mode)
     order = Order(**{**vars(order), "base": top})
     if order.mount:
         subprocess.run(["mount", "-t", "tmpfs", "none", f"{top}/ws/sub"], check=True)

@@ -79,8 +79,12 @@ def launch(
     host: str | None = None,
     limits: dict[str, int] | None = None,
     mount: bool = False,
+    mode: int = 0o755,
 ) -> dict[str, Outcome]:
-    """Run *cases*, each in a process of its own, under the jail at *level* or without one (None)."""
+    """Run *cases*, each in a process of its own, under the jail at *level* or without one (None).
+
+    *mode* is the workspace's.
+    """
     need(identity)
     base = tempfile.mkdtemp(prefix="fsnotes-jail-")
     try:
@@ -93,6 +97,7 @@ def launch(
             host=host,
             limits=limits or {},
             mount=mount,
+            mode=mode,
         )
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -175,3 +175,82 @@ def test_namespaces_that_did_not_change_are_none(identity: Identity) -> None:
     report = report_on("unshare that does nothing", identity)
     assert report.level is Level.CONTAINED
     assert report.layer("namespaces").state is NO
+
+
+NOT_TRIED: dict[LayerName, set[str]] = {
+    "namespaces": {
+        "mnt net ipc uts cgroup",
+        "process 1",
+        "only index, ws at /",
+        *(f"look at /{name}" for name in ("proc", "etc", "usr", "dev")),
+    },
+    "capabilities": {"no new privileges", "not dumpable", "one account only"},
+}
+"""What the kernel is asked for, and what other calls of the layer than the one that does nothing see to."""
+
+
+def attempts_of(proof: tuple[str, ...]) -> set[str]:
+    """Return what was tried, or asked, without what answered."""
+    return {each.split(":")[0] for each in proof}
+
+
+@pytest.mark.parametrize(
+    ("host", "layer"),
+    [
+        ("Landlock that does nothing", "landlock"),
+        ("seccomp that does nothing", "seccomp"),
+        ("mount_setattr that does nothing", "namespaces"),
+        ("limits that do nothing", "limits"),
+        ("capset that does nothing", "capabilities"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ro", "rw", "index"])
+@pytest.mark.parametrize("want", ["contained", "full"])
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_each_attempt_proves_its_own_layer_and_no_other_one_would_refuse_it(
+    host: str, layer: LayerName, kind: str, want: str, identity: Identity
+) -> None:
+    """Without the layer every one of its attempts works, though all the others stand."""
+    if layer == "namespaces" and want != "full":
+        pytest.skip("there are none")
+    need_level(identity, Level(want))
+    order = {"identity": identity, "level": want, "kind": kind}
+    whole = launch([WHO], **order)[WHO].report  # type: ignore[arg-type]  # a dict of these
+    broken = launch([WHO], **order, host=host)[WHO].report  # type: ignore[arg-type]  # a dict of these
+    assert whole is not None
+    assert broken is not None
+    proven = whole.layer(layer)
+    assert proven.state is ON
+    left = attempts_of(broken.layer(layer).proof)
+    if layer == "capabilities" and (identity, want) == ("user", "contained"):
+        assert left == attempts_of(proven.proof)  # an ordinary account has none to give up
+        return
+    if layer == "capabilities" and identity == "root for a user":
+        assert left == attempts_of(proven.proof)  # they went with the account
+        return
+    assert left <= NOT_TRIED.get(layer, set())
+    assert attempts_of(proven.proof) - NOT_TRIED.get(layer, set()) != set()
+    assert broken.layer(layer).state is LayerState.FAILED
+
+
+@pytest.mark.parametrize("kind", ["ro", "index"])
+@pytest.mark.parametrize("want", ["contained", "full"])
+def test_that_landlock_and_the_mounts_each_keep_a_worker_from_making_a_file_is_proven(
+    want: str, kind: str
+) -> None:
+    need_level("user", Level(want))
+    report = launch([WHO], identity="user", level=want, kind=kind)[WHO].report
+    assert report is not None
+    assert "make a file in the workspace: EACCES" in report.layer("landlock").proof
+    if want == "full":
+        assert "make a file in the workspace: EROFS" in report.layer("namespaces").proof
+
+
+def test_what_another_reason_refuses_is_no_proof() -> None:
+    """A folder that the account cannot write to in any case, and so does not try to."""
+    need_level("user", Level.FULL)
+    for want in ("contained", "full"):
+        report = launch([WHO], identity="user", level=want, kind="ro", mode=0o500)[WHO].report
+        assert report is not None
+        assert report.level is Level(want)
+        assert not any("make a file in the workspace" in each for each in report.layer("landlock").proof)
