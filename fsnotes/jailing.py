@@ -8,6 +8,7 @@ without walls would keep nobody out and could hold no promise. Where a jail is r
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
@@ -21,6 +22,7 @@ from fsnotes.state import StateFolder
 from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_at_best
 from sandbox import Root
 from sandbox.errors import LevelNotMet, WorkerFailed
+from sandbox.jail.conduct import Conduct
 from sandbox.jail.endings import Ending
 from sandbox.jail.events import Event, Happening
 from sandbox.jail.process import import_folders
@@ -109,10 +111,18 @@ class Jailing:
         if workspace in self._jailed:
             self._jailed[workspace].clear()
 
+    def quarantine(self, workspace: str) -> None:
+        """End the workers of *workspace* until `clear`."""
+        if workspace in self._jailed:
+            self._jailed[workspace].quarantine()
+
     def _maker(self, workspace: str) -> WorkerMaker:
         if self._given is not None:
             return self._given
-        return partial(Jail, observe=_Witness(partial(self._closed, workspace)))
+        # One of each for all workers of a workspace, whose breaches count together.
+        return partial(
+            Jail, observe=_Witness(partial(self._closed, workspace)), conduct=Conduct(time.monotonic)
+        )
 
     def _begin(self, workspace: WorkspaceSettings, root: Root, make: WorkerMaker) -> Begun | None:
         """Start the workspace's first worker; None where it would have no walls."""

@@ -60,6 +60,7 @@ class Product:
     _confirming: _Confirming
     _quarantine: Quarantine
     _clear: Callable[[str], None]
+    _end: Callable[[str], None]
     _clock: Callable[[], float]
     _stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -70,8 +71,12 @@ class Product:
 
     def look(self) -> None:
         """Notice the quarantines that other processes have imposed or lifted since."""
+        before = {each.name for each in self.workspaces if self._quarantine.stands(each.name)}
         for name in self._quarantine.look():
             self._clear(name)
+        for each in self.workspaces:
+            if each.name not in before and self._quarantine.stands(each.name):
+                self._end(each.name)
 
     def sweep(self) -> int:
         """Sweep all workspaces once; return how many temporaries went to the trash."""
@@ -153,7 +158,7 @@ def build(
                 workspace.ignore,
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
-        inner, clear, notices = _runner(
+        inner, clear, end, notices = _runner(
             settings, state, roots, resolver=resolver, worker=worker, quarantine=quarantine
         )
     except BaseException:
@@ -181,6 +186,7 @@ def build(
         confirming,
         quarantine,
         clear,
+        end,
         clock,
     )
 
@@ -212,16 +218,16 @@ def _runner(
     resolver: ResolverChoice,
     worker: WorkerMaker | None,
     quarantine: Quarantine,
-) -> tuple[Runner, Callable[[str], None], tuple[str, ...]]:
-    """Return what runs commands, what is due when a quarantine is lifted, and what a person should know."""
+) -> tuple[Runner, Callable[[str], None], Callable[[str], None], tuple[str, ...]]:
+    """Return what runs commands, what is due when a quarantine is lifted and imposed, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
         parts = {workspace.name: state.workspace(workspace.path) for workspace in settings.workspaces}
-        return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, ()
+        return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
     jailing = Jailing(settings, state, resolver=resolver, make=worker, closed=quarantine.impose)
-    return jailing.runner(roots), jailing.clear, tuple(jailing.notices)
+    return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 
 
 def _name(workspace: WorkspaceSettings) -> Workspace:

@@ -90,6 +90,9 @@ class Worker(Protocol):
     def clear(self) -> None:
         """Forget its breaches, and start it again if it was not to be started for them."""
 
+    def quarantine(self) -> None:
+        """End it and its fellows, and serve nothing until `clear`."""
+
     def stop(self) -> None:
         """End it for good."""
 
@@ -241,9 +244,20 @@ class JailedWorkspace:
 
     def clear(self) -> None:
         """Let the workers begin anew that were not started any more."""
-        for worker in (self._begun.worker, self._writer):
+        with self._mutex:
+            self._refusal = None
+            workers = (self._begun.worker, self._writer)
+        for worker in workers:
             if worker is not None:
                 worker.clear()
+
+    def quarantine(self) -> None:
+        """End the workers, with what they are doing, until `clear`."""
+        with self._mutex:
+            workers = (self._begun.worker, self._writer)
+        for worker in workers:
+            if worker is not None:
+                worker.quarantine()
 
     def close(self) -> None:
         """End the workers."""

@@ -220,7 +220,10 @@ class LevelNotMet(WorkerFailed):
 
 
 class Quarantined(WorkerFailed):
-    """Too many breaches: nothing is served until an operator has looked and cleared it."""
+    """Too many breaches, of this worker or its fellows: nothing is served until an operator has looked and cleared it.
+
+    One that was *sent* was in a worker that had to end for it.
+    """
 
 
 class JailBusy(WorkerFailed):

@@ -96,6 +96,9 @@ class Shared:
     def clear(self) -> None:
         self._jail.clear()
 
+    def quarantine(self) -> None:
+        pass
+
     def stop(self) -> None:
         pass
 

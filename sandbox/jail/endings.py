@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sandbox.errors import JailStopped, WorkerBreach, WorkerCrashed, WorkerFailed, WorkerHung, WorkerLimit
+from sandbox.errors import (
+    JailStopped,
+    Quarantined,
+    WorkerBreach,
+    WorkerCrashed,
+    WorkerFailed,
+    WorkerHung,
+    WorkerLimit,
+)
 
 # The outer half of a worker with namespaces answers for the inner one as a shell does.
 _MIRRORED: Final = 128
@@ -26,11 +34,12 @@ class Ending(StrEnum):
     LIMIT = "limit"
     RECYCLED = "recycled"
     STOPPED = "stopped"
+    QUARANTINED = "quarantined"
 
     @property
     def is_planned(self) -> bool:
-        """Whether the supervisor wanted it, so that the next worker may start at once."""
-        return self in (Ending.RECYCLED, Ending.STOPPED)
+        """Whether the supervisor wanted it, so that it was no failure of the worker."""
+        return self in (Ending.RECYCLED, Ending.STOPPED, Ending.QUARANTINED)
 
 
 _ERRORS: Final[dict[Ending, type[WorkerFailed]]] = {
@@ -40,6 +49,7 @@ _ERRORS: Final[dict[Ending, type[WorkerFailed]]] = {
     Ending.LIMIT: WorkerLimit,
     Ending.RECYCLED: WorkerCrashed,  # never under a call
     Ending.STOPPED: JailStopped,
+    Ending.QUARANTINED: Quarantined,
 }
 
 
@@ -62,6 +72,10 @@ UNKILLABLE: Final = Ended(Ending.HUNG, "the worker did not answer in time and ca
 TIME_LIMIT: Final = Ended(Ending.LIMIT, "the worker used up its processor time")
 MEMORY_LIMIT: Final = Ended(Ending.LIMIT, "the call needed more memory than a worker may have")
 STOPPED: Final = Ended(Ending.STOPPED, "the jail was stopped")
+QUARANTINED: Final = Ended(
+    Ending.QUARANTINED,
+    "workers broke their rules too often; nothing is served until an operator clears it",
+)
 INTERRUPTED: Final = Ended(Ending.RECYCLED, "its caller was interrupted")
 
 

@@ -21,12 +21,12 @@ from typing import Final
 from sandbox.errors import (
     JailStopped,
     LevelNotMet,
-    Quarantined,
     WorkerBreach,
     WorkerFailed,
 )
+from sandbox.jail.conduct import Conduct
 from sandbox.jail.employed import Employed
-from sandbox.jail.endings import STOPPED, Ended, Ending, read_exit
+from sandbox.jail.endings import QUARANTINED, STOPPED, Ended, Ending, read_exit
 from sandbox.jail.errorlog import ErrorLog
 from sandbox.jail.events import Event, Happening, Observer
 from sandbox.jail.hiring import begin, employ
@@ -65,7 +65,7 @@ class _Glance:
 
 
 class Keeper:
-    """Keeps one worker of *spec* in *turns*, one after another. `start`, `clear`, `stop` and `ring` are for any thread.
+    """Keeps one worker of *spec* in *turns*, one after another. All but `start` is for any thread.
 
     *report*, *sample* and *events* may be read at any time.
     """
@@ -78,6 +78,7 @@ class Keeper:
         entry: str,
         turns: Turns[Employed],
         memory_mark: int,
+        conduct: Conduct,
         observe: Observer,
         clock: Callable[[], float],
         sleep: Callable[[threading.Event, float], object],
@@ -93,10 +94,12 @@ class Keeper:
         self._observe = observe
         self._clock = clock
         self._sleep = sleep
+        self._conduct = conduct
         self._history = History(clock)
         self._mutex = threading.Lock()
         self._worker: Employed | None = None
         self._failure: WorkerFailed | None = None
+        self._owed: Ended | None = None
         self._level_is_lost = False
         self._began = threading.Event()
         self._stopping = threading.Event()
@@ -108,6 +111,7 @@ class Keeper:
 
     def start(self) -> Report:
         """Start the thread and the first worker, and return its report; raise why there is none."""
+        self._conduct.join(self._quarantine)
         self._thread.start()
         self._began.wait()
         if self._failure is not None or self.report is None:
@@ -122,18 +126,25 @@ class Keeper:
 
     def clear(self) -> None:
         """Forget the failures of the past, and start a worker if none was to be started."""
+        self._conduct.clear()
+        if self._began.is_set():
+            # Who comes from now on waits for the worker, though the thread has not begun to start it.
+            self._turns.allow()
+            if self._stopping.is_set():
+                self._turns.refuse(_stopped)
         self._cleared.set()
+
+    def accuse(self, ended: Ended) -> None:
+        """Have the worker end so, and if it is gone already, take it that it ended so."""
+        self._owed = ended
+        self.ring()
 
     def stop(self, seconds: float) -> None:
         """End the worker, refuse all callers, and wait so many seconds for the thread to end."""
         self._stopping.set()
         self._cleared.set()
-        self._turns.refuse(_stopped)
-        with self._mutex:
-            worker = self._worker
-        if worker is not None:
-            worker.end(STOPPED)
-        self.ring()
+        self._conduct.leave(self._quarantine)
+        self._end(STOPPED)
         if self._thread.ident is not None:
             self._thread.join(seconds)
         if not self._thread.is_alive():
@@ -145,18 +156,36 @@ class Keeper:
         with contextlib.suppress(OSError):
             self._hammer.send(b"!")
 
+    def _quarantine(self) -> None:
+        self._end(QUARANTINED)
+        if self._stopping.is_set():
+            self._turns.refuse(_stopped)
+
+    def _end(self, ended: Ended) -> None:
+        """Refuse all callers and end the worker, which says why."""
+        self._turns.refuse(_stopped if ended is STOPPED else _quarantined)
+        with self._mutex:
+            worker = self._worker
+        if worker is not None:
+            worker.end(ended)
+        self.ring()
+
     # -- the thread ----------------------------------------------------------------------------
 
     def _keep(self) -> None:
         try:
             while not self._stopping.is_set():
-                pause = self._judge(self._serve())
+                if self._conduct.is_quarantined:
+                    self._wait_until_lifted()
+                    continue
+                pause = self._judge(self._take_owed() or self._serve())
                 if pause and not self._stopping.is_set():
                     self._sleep(self._stopping, pause)
         except Exception:
             logger.exception("the supervision of a worker failed; its jail is stopped")
         finally:
             self._stopping.set()
+            self._conduct.leave(self._quarantine)
             self._turns.refuse(_stopped)
             if not self._began.is_set():
                 self._failure = self._failure or _stopped()
@@ -195,6 +224,12 @@ class Keeper:
             self._worker = worker
         if self._stopping.is_set():
             worker.end(STOPPED)
+        elif self._conduct.is_quarantined:
+            worker.end(QUARANTINED)
+
+    def _take_owed(self) -> Ended | None:
+        owed, self._owed = self._owed, None
+        return owed
 
     def _watch(self, worker: Employed, errors: ErrorLog) -> Ended:
         process = worker.process
@@ -210,6 +245,8 @@ class Keeper:
             ready = {descriptor for descriptor, _ in poll.poll(step * 1_000)}
             if self._bell.fileno() in ready:
                 self._silence()
+                if self._owed is not None and worker.settle(self._owed) is self._owed:
+                    self._take_owed()
             if reads and process.errors.fileno() in ready:
                 reads = self._read_errors(poll, process.errors.fileno(), errors)
             if worker.ended is not None:
@@ -261,7 +298,7 @@ class Keeper:
             worker.end(worker.retirement)
 
     def _judge(self, outcome: Ended | WorkerFailed) -> float:
-        """Return how long to wait before the next worker, and wait for `clear` first where that is needed."""
+        """Return how long to wait before the next worker; where its level was lost, that has been waited for."""
         if isinstance(outcome, Ended):
             self._note(Happening.ENDED, outcome.why, ending=outcome.kind)
             if outcome.kind.is_planned:
@@ -274,38 +311,55 @@ class Keeper:
                 self._stopping.set()
                 return 0
             breach = isinstance(outcome, WorkerBreach)
-        pause = self._history.failed(breach=breach)
+        pause = self._history.failed()
+        if breach and self._conduct.breached():
+            # Told by the one whose breach it was, and not by its fellows.
+            self._note(Happening.QUARANTINED, QUARANTINED.why)
+        if self._conduct.is_quarantined:
+            return 0
         if isinstance(outcome, LevelNotMet):
-            told, self._level_is_lost = self._level_is_lost, True
-            return self._wait_for_clear(Happening.LEVEL_LOST, outcome.again, seconds=LEVEL_SECONDS, told=told)
-        if self._history.is_quarantined:
-            return self._wait_for_clear(Happening.QUARANTINED, _quarantined)
+            self._wait_for_level(outcome)
+            return 0
         return pause
 
-    def _wait_for_clear(
-        self,
-        happening: Happening,
-        refusal: Callable[[], WorkerFailed],
-        *,
-        seconds: float | None = None,
-        told: bool = False,
-    ) -> float:
-        """Refuse everything until it is cleared, or for so many seconds; say so unless it was *told* before.
+    def _wait_for_level(self, lost: LevelNotMet) -> None:
+        """Refuse everything until it is cleared or tried again; say so the first time.
 
         A refusal that was not cleared stands until a worker serves again.
         """
         self._cleared.clear()
         if self._stopping.is_set():
-            return 0
-        self._turns.refuse(refusal)
-        if not told:
-            self._note(happening, refusal().why)
-        if self._cleared.wait(seconds) and not self._stopping.is_set():
-            self._history.clear()
-            self._level_is_lost = False
-            self._note(Happening.CLEARED, refusal().why)
-            self._turns.allow()
-        return 0
+            return
+        self._turns.refuse(lost.again)
+        if not self._level_is_lost:
+            self._note(Happening.LEVEL_LOST, lost.why)
+        self._level_is_lost = True
+        if self._cleared.wait(LEVEL_SECONDS) and not self._stopping.is_set():
+            self._begin_anew(lost.why)
+
+    def _wait_until_lifted(self) -> None:
+        """Refuse everything for as long as the quarantine stands."""
+        if not self._began.is_set():
+            self._failure = _quarantined()
+            self._stopping.set()
+            return
+        while True:
+            # In this order, so that neither a `clear` nor a `stop` is missed that comes in between, and a quarantine
+            # that follows a `clear` at once is not left open by it.
+            self._cleared.clear()
+            if self._stopping.is_set():
+                return
+            if not self._conduct.is_quarantined:
+                break
+            self._turns.refuse(_quarantined)
+            self._cleared.wait()
+        self._begin_anew(QUARANTINED.why)
+
+    def _begin_anew(self, why: str) -> None:
+        self._history.clear()
+        self._level_is_lost = False
+        self._note(Happening.CLEARED, why)
+        self._turns.allow()
 
     def _note(
         self, happening: Happening, why: str, *, ending: Ending | None = None, pid: int | None = None
@@ -324,4 +378,4 @@ def _stopped() -> WorkerFailed:
 
 
 def _quarantined() -> WorkerFailed:
-    return Quarantined("the worker broke its rules too often; nothing is served until an operator clears it")
+    return QUARANTINED.failure(sent=False)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sandbox.errors import Abandoned, JailBusy, WorkerBreach, WorkerCrashed, WorkerLimit
 from sandbox.jail.channel import MAX_REQUEST, carry, encode
+from sandbox.jail.conduct import Conduct
 from sandbox.jail.employed import Employed
 from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.events import Event, Observer, ignore
@@ -53,8 +54,9 @@ class Jail:
     lock-down, or none, and its report says so.
 
     A worker that ended by fault is followed by another after a pause of 0.1, 0.5, 2, then 10 seconds. After three
-    breaches in ten minutes, or when the jail has become weaker than required, nothing is served until `clear`.
-    All of that is in memory only.
+    breaches in ten minutes nothing is served until `clear`; jails that share a *conduct* are counted together, and
+    end together. When the jail has become weaker than required, nothing is served until it is no longer, which is
+    tried every ten seconds. All of that is in memory only.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Jail:
         *,
         require: Level,
         recycling: Recycling | None = None,
+        conduct: Conduct | None = None,
         observe: Observer = ignore,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[threading.Event, float], object] = threading.Event.wait,
@@ -74,6 +77,7 @@ class Jail:
         self.spec = spec
         self.require = require
         self._recycling = Recycling() if recycling is None else recycling
+        self._conduct = Conduct(clock) if conduct is None else conduct
         self._numbers = itertools.count(1)
         self._turns = Turns[Employed]()
         self._keeper = Keeper(
@@ -82,6 +86,7 @@ class Jail:
             entry=entry,
             turns=self._turns,
             memory_mark=self._recycling.memory,
+            conduct=self._conduct,
             observe=observe,
             clock=clock,
             sleep=sleep,
@@ -122,6 +127,10 @@ class Jail:
         """Lift a quarantine, or try again whether the required level is met."""
         self._keeper.clear()
 
+    def quarantine(self) -> None:
+        """End the worker, and those that share its conduct, and serve nothing until `clear`."""
+        self._conduct.quarantine()
+
     def stop(self) -> None:
         """End the worker and all that waits for it, within a second."""
         self._keeper.stop(STOP_SECONDS)
@@ -142,8 +151,8 @@ class Jail:
         that could not be sent, since the worker had died, was not seen by anybody and goes to the next one.
 
         Raises HandlerFailed when the handler raised; JailBusy, Abandoned, JailStopped, Quarantined or LevelNotMet
-        when nothing was sent; WorkerBreach, WorkerCrashed, WorkerHung, WorkerLimit or JailStopped when the
-        worker did not answer: it is gone then, and of a change the outcome is unknown. ValueError and TypeError
+        when nothing was sent; WorkerBreach, WorkerCrashed, WorkerHung, WorkerLimit, Quarantined or JailStopped when
+        the worker did not answer: it is gone then, and of a change the outcome is unknown. ValueError and TypeError
         are for arguments that are no JSON or too long. When *abandoned* turns true while the call waits, nothing
         is sent; when it turns true later the handler is told, and the call ends as the handler decides.
         """
@@ -165,10 +174,13 @@ class Jail:
 
     def accuse(self, why: str) -> None:
         """End the worker for a breach that only its caller could see, such as a reply beyond what was granted."""
+        ended = Ended(Ending.BREACH, why)
         worker = self._turns.current()
-        if worker is not None:
+        if worker is None:
+            self._keeper.accuse(ended)
+        else:
             self._turns.withdraw(worker)
-            worker.end(Ended(Ending.BREACH, why))
+            worker.end(ended)
 
     def _ask(
         self, frame: bytes, number: int, deadline: float, abandoned: Callable[[], bool]

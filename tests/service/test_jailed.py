@@ -108,6 +108,8 @@ class Fake:
     happened: tuple[Event, ...] = ()
     started: int = 0
     stopped: int = 0
+    cleared: int = 0
+    quarantined: int = 0
     is_serving: bool = True
 
     @property
@@ -136,6 +138,12 @@ class Fake:
 
     def accuse(self, why: str) -> None:
         self.accused.append(why)
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+    def quarantine(self) -> None:
+        self.quarantined += 1
 
     def stop(self) -> None:
         self.stopped += 1
@@ -293,6 +301,27 @@ def test_a_worker_for_changes_that_does_not_start_is_unavailable_and_not_tried_a
     with pytest.raises(Unavailable):
         bench.run(CREATE)
     assert [fake.spec.kind for fake in bench.made] == ["ro", "rw", "rw"]
+
+
+def test_a_quarantine_and_its_end_reach_both_workers_and_another_start_is_tried_at_once() -> None:
+    def change(fake: Fake) -> None:
+        if fake.spec.kind == "rw":
+            fake.failure = found.Quarantined("closed") if len(bench_made) == 1 else None
+            fake.answer = lambda _: {"refused": encode_error(PathRefused())}
+        bench_made.append(fake)
+
+    bench_made: list[Fake] = []
+    bench = Bench(change)
+    bench.workspace.quarantine()
+    with pytest.raises(Unavailable) as caught:
+        bench.run(CREATE)
+    assert caught.value.why == runners.CLOSED
+    bench.workspace.clear()
+    with pytest.raises(PathRefused):
+        bench.run(CREATE)
+    bench.workspace.quarantine()
+    bench.workspace.clear()
+    assert [(fake.quarantined, fake.cleared) for fake in bench.made] == [(2, 2), (0, 0), (1, 1)]
 
 
 def test_closing_stops_both_workers_and_starts_none() -> None:
@@ -613,6 +642,7 @@ FAILURES = [
     found.WorkerHung("x", sent=True),
     found.WorkerLimit("x", sent=True),
     found.JailStopped("x", sent=True),
+    found.Quarantined("x", sent=True),
     found.HandlerFailed("builtins.KeyError", {"secret": "x"}),
 ]
 UNSENT = [

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,11 @@ from fsnotes import wiring
 from fsnotes.access import Right
 from fsnotes.audit import AuditLog
 from fsnotes.config import WorkspaceSettings
-from fsnotes.errors import Unavailable
+from fsnotes.errors import OutcomeUnknown, Unavailable
 from fsnotes.quarantine import DAMAGED, Mark, Marks, Quarantine, lift
 from fsnotes.runners import CLOSED
 from fsnotes.state import StateFolder
+from sandbox.jail.supervisor import Jail
 from tests.service.conftest import ALICE, Clock, Household, accept, answer, ask
 
 NOW = 1_800_000_000.0
@@ -358,3 +362,75 @@ def test_three_breaches_close_the_workspace_for_good_and_lifting_brings_the_work
         until(lambda: is_served(each, jailed))  # noqa: B023 - called at once
     service.create(ALICE, uri, "third", "x")
     assert jailed.files().keys() - {"first.md"} == {"a.md", "third.md"}
+
+
+def workers_of(product: wiring.Product) -> tuple[Jail, Jail]:
+    """Return the worker that looks and the one that changes."""
+    workspace = product._runner._runner._workspaces["Notes"]  # type: ignore[attr-defined]
+    return workspace._begun.worker, workspace._writer
+
+
+@contextlib.contextmanager
+def change_in_flight(jailed: Household, product: wiring.Product) -> Iterator[Future[Any]]:
+    """Have the worker wait for the lock of the workspace, with a change that nobody else keeps from being made."""
+    lock = os.open(jailed.vault, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    _, writer = workers_of(product)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            change = pool.submit(product.service.create, ALICE, jailed.uri, "late", "x")
+            until(lambda: writer.is_serving and not writer._turns._is_free)
+            yield change
+    finally:
+        os.close(lock)
+
+
+def test_breaches_of_both_workers_count_together_and_end_both_and_what_they_are_doing(
+    jailed: Household,
+) -> None:
+    jailed.write("a.md", "text")
+    jailed.worker = None
+    product = jailed.product()
+    service, uri = product.service, jailed.uri
+    service.create(ALICE, uri, "first", "x")
+    reader, writer = workers_of(product)
+    for worker in (writer, reader):
+        until(lambda: worker.is_serving)  # noqa: B023 - called at once
+        worker.accuse("for this test")
+    until(lambda: reader.is_serving and writer.is_serving)
+    assert service.read(ALICE, uri, "a").text == "text"
+    with change_in_flight(jailed, product) as change:
+        begun = time.monotonic()
+        reader.accuse("for this test")
+        with pytest.raises(OutcomeUnknown):
+            change.result(20)
+        assert time.monotonic() - begun < 0.9  # at once, and not because the lock was waited for too long
+    assert jailed.files().keys() == {"a.md", "first.md"}
+    until(lambda: product._quarantine.stands("Notes"))
+    assert [worker.is_serving for worker in (reader, writer)] == [False, False]
+    until(lambda: ("fsnotes", "quarantine", None, "quarantined") in jailed.audited())
+    open_again(jailed, StateFolder.open(str(jailed.top / "state")))
+    product.look()
+    assert service.read(ALICE, uri, "a").text == "text"
+    service.create(ALICE, uri, "second", "x")
+    # Once for both.
+    assert [line["tool"] for line in jailed.audit()].count("quarantine") == 1
+
+
+def test_a_workspace_that_another_process_closes_has_no_workers_left_after_a_look(jailed: Household) -> None:
+    jailed.write("a.md", "text")
+    jailed.worker = None
+    product = jailed.product()
+    service, uri = product.service, jailed.uri
+    service.create(ALICE, uri, "first", "x")
+    with change_in_flight(jailed, product) as change:
+        state = quarantine(jailed)
+        product.look()
+        with pytest.raises(OutcomeUnknown):
+            change.result(20)
+    assert not any(worker.is_serving for worker in workers_of(product))
+    open_again(jailed, state)
+    product.look()
+    assert service.read(ALICE, uri, "a").text == "text"
+    service.create(ALICE, uri, "second", "x")
+    assert [line["tool"] for line in jailed.audit()].count("quarantine") == 1

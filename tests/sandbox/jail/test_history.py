@@ -1,10 +1,10 @@
-"""History: pauses that grow while failures follow each other, and breaches counted in a window."""
+"""History: pauses that grow while failures follow each other."""
 
 from __future__ import annotations
 
 import pytest
 
-from sandbox.jail.history import BREACH_WINDOW_SECONDS, SETTLED_SECONDS, History
+from sandbox.jail.history import SETTLED_SECONDS, History
 
 
 class Clock:
@@ -25,7 +25,7 @@ def clock() -> Clock:
 
 def test_pauses_grow_and_stay_at_the_longest(clock: Clock) -> None:
     history = History(clock)
-    assert [history.failed(breach=False) for _ in range(6)] == [0.1, 0.5, 2.0, 10.0, 10.0, 10.0]
+    assert [history.failed() for _ in range(6)] == [0.1, 0.5, 2.0, 10.0, 10.0, 10.0]
 
 
 @pytest.mark.parametrize(
@@ -34,50 +34,15 @@ def test_pauses_grow_and_stay_at_the_longest(clock: Clock) -> None:
 def test_worker_that_lived_long_has_not_failed_in_a_row(clock: Clock, lived: float, pause: float) -> None:
     history = History(clock)
     for _ in range(2):
-        history.failed(breach=False)
+        history.failed()
     history.started()
     clock.now += lived
-    assert history.failed(breach=False) == pause
-
-
-@pytest.mark.parametrize(
-    ("gap", "quarantined"),
-    [(BREACH_WINDOW_SECONDS / 2, True), (BREACH_WINDOW_SECONDS / 2 + 1, False), (float("nan"), True)],
-    ids=["within", "beyond", "a clock gone mad"],
-)
-def test_three_breaches_in_the_window_are_a_quarantine(
-    clock: Clock, gap: float, *, quarantined: bool
-) -> None:
-    history = History(clock)
-    seen = []
-    for _ in range(3):
-        history.failed(breach=True)
-        seen.append(history.is_quarantined)
-        clock.now += gap
-    assert seen == [False, False, quarantined]
-
-
-def test_other_failures_are_no_breaches(clock: Clock) -> None:
-    history = History(clock)
-    for _ in range(10):
-        history.failed(breach=False)
-    assert not history.is_quarantined
-
-
-def test_window_slides(clock: Clock) -> None:
-    history = History(clock)
-    seen = []
-    for gap in (0, BREACH_WINDOW_SECONDS, BREACH_WINDOW_SECONDS / 2, BREACH_WINDOW_SECONDS / 2 + 1, 1):
-        clock.now += gap
-        history.failed(breach=True)
-        seen.append(history.is_quarantined)
-    assert seen == [False, False, False, False, True]
+    assert history.failed() == pause
 
 
 def test_clearing_forgets_everything(clock: Clock) -> None:
     history = History(clock)
     for _ in range(3):
-        history.failed(breach=True)
+        history.failed()
     history.clear()
-    assert not history.is_quarantined
-    assert history.failed(breach=True) == 0.1
+    assert history.failed() == 0.1

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,8 @@ from sandbox.errors import (
     WorkerFailed,
     WorkerHung,
 )
+from sandbox.jail import keeper
+from sandbox.jail.conduct import Conduct
 from sandbox.jail.events import Event, Happening
 from sandbox.jail.report import Level
 from sandbox.jail.supervisor import Jail, Recycling
@@ -163,6 +166,226 @@ def test_three_breaches_are_a_quarantine_until_it_is_cleared(
     assert count(jail) == 1
     assert tuple(seen) == jail.events
     assert pauses.seconds == [0.1, 0.5, 0.1]
+
+
+def fellows(yard: Yard, pauses: Pauses) -> tuple[Jail, Jail]:
+    """Return two jails of one workspace."""
+    conduct = Conduct(time.monotonic)
+    first = yard.started(sleep=pauses, conduct=conduct)
+    return first, yard.started(sleep=pauses, conduct=conduct)
+
+
+def test_breaches_of_all_workers_count_together_and_end_them_all_at_once(
+    yard: Yard, pauses: Pauses, pool: ThreadPoolExecutor
+) -> None:
+    first, second = fellows(yard, pauses)
+    before = pids(second)
+    breach(first)
+    breach(second)
+    assert (count(first), count(second)) == (1, 1)
+    before += pids(second)
+    # One call is in the other worker, and one waits for it.
+    inside = pool.submit(second.call, "sleep", {"seconds": 30}, deadline=soon(), write=True)
+    until(lambda: not second._turns._is_free)
+    waiting = pool.submit(second.call, "echo", {}, deadline=soon(), write=True)
+    until(lambda: len(second._turns._queue) == 1)
+    begun = time.monotonic()
+    breach(first)
+    errors = [inside.exception(10), waiting.exception(10)]
+    assert time.monotonic() - begun < 2
+    assert [type(error) for error in errors] == [Quarantined, Quarantined]
+    assert [error.sent for error in errors if isinstance(error, Quarantined)] == [True, False]
+    until(lambda: all(is_gone(pid) for pid in before))
+    for jail in (first, second):
+        with pytest.raises(Quarantined):
+            count(jail)
+    # Told once, by the one whose breach it was.
+    until(lambda: Happening.QUARANTINED in happened(first))
+    until(lambda: [event.ending for event in second.events if event.ending] == ["breach", "quarantined"])
+    assert Happening.QUARANTINED not in happened(second)
+
+    for jail in (first, second):
+        jail.clear()
+    for jail in (first, second):
+        until(lambda: happened(jail).count(Happening.CLEARED) == 1)  # noqa: B023 - called at once
+        assert count(jail) == 1
+    breach(second)
+    assert (count(first), count(second)) == (2, 1)
+
+
+def test_a_worker_that_begins_in_a_quarantine_does_not_and_says_why(yard: Yard, pauses: Pauses) -> None:
+    first = yard.started(sleep=pauses, conduct=(conduct := Conduct(time.monotonic)))
+    late = yard.make(yard.spec(), sleep=pauses, conduct=conduct)
+    first.quarantine()
+    with pytest.raises(Quarantined):
+        late.start()
+    assert late._keeper._worker is None
+    with pytest.raises((Quarantined, JailStopped)):
+        count(late)
+    first.clear()
+    assert count(first) == 1
+    assert count(yard.started(sleep=pauses, conduct=conduct)) == 1
+
+
+def test_a_worker_that_is_being_started_when_a_quarantine_begins_is_ended(
+    yard: Yard, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the moment in which it is there, and nobody who would end it knows it yet."""
+    first = yard.started(sleep=pauses, conduct=(conduct := Conduct(time.monotonic)))
+    real = keeper.employ
+
+    def employ(*args: Any, **more: Any) -> Any:
+        worker = real(*args, **more)
+        conduct.quarantine()
+        return worker
+
+    monkeypatch.setattr(keeper, "employ", employ)
+    late = yard.make(yard.spec(), sleep=pauses, conduct=conduct)
+    with pytest.raises(Quarantined):
+        late.start()
+    worker = late._keeper._worker
+    assert worker is not None
+    assert is_gone(worker.process.pid)
+    with pytest.raises(Quarantined):
+        count(first)
+
+
+@pytest.mark.parametrize("when", ["pause", "level lost"])
+def test_a_worker_that_is_not_there_when_a_quarantine_begins_is_not_started_in_it(
+    yard: Yard, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    monkeypatch.setattr("sandbox.jail.hiring._contradict", lambda report, *_: report)
+    monkeypatch.setattr("sandbox.jail.keeper.LEVEL_SECONDS", 0.05)
+    waits = threading.Event()
+    real = keeper.Keeper._wait_until_lifted
+
+    def wait(self: keeper.Keeper) -> None:
+        waits.set()
+        real(self)
+
+    monkeypatch.setattr(keeper.Keeper, "_wait_until_lifted", wait)
+    conduct = Conduct(time.monotonic)
+    jail = yard.make(
+        yard.spec(lie="weakening"),
+        entry="tests.sandbox.jail.lying",
+        require=Level.CONTAINED,
+        sleep=pauses,
+        conduct=conduct,
+    )
+    jail.start()
+    if when == "pause":
+        pauses.gate.clear()
+    else:
+        (yard.folder / "weak").write_text("now")
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    until(lambda: bool(pauses.seconds) if when == "pause" else Happening.LEVEL_LOST in happened(jail))
+    conduct.quarantine()
+    with pytest.raises(Quarantined):
+        count(jail)
+    pauses.gate.set()
+    (yard.folder / "weak").unlink(missing_ok=True)
+    assert waits.wait(10)
+    assert happened(jail).count(Happening.STARTED) == 1
+    with pytest.raises(Quarantined):
+        count(jail)
+    jail.clear()
+    until(lambda: happened(jail)[-1] is Happening.STARTED)
+    assert count(jail) == 1
+
+
+def test_a_clear_that_comes_before_the_keeper_waits_for_it_is_not_missed(
+    yard: Yard, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the worker of a fellow takes long to be gone, and the quarantine is lifted meanwhile."""
+    gate, met = threading.Event(), threading.Event()
+    real = keeper.Keeper._judge
+
+    def judge(self: keeper.Keeper, outcome: Any) -> float:
+        met.set()
+        gate.wait(10)
+        return real(self, outcome)
+
+    monkeypatch.setattr(keeper.Keeper, "_judge", judge)
+    jail = yard.started(sleep=pauses)
+    jail.quarantine()
+    assert met.wait(10)
+    jail.clear()
+    gate.set()
+    assert count(jail) == 1
+
+
+def test_a_quarantine_of_a_jail_that_is_stopped_changes_nothing(yard: Yard, pauses: Pauses) -> None:
+    first, second = fellows(yard, pauses)
+    first.stop()
+    second.quarantine()
+    with pytest.raises(JailStopped):
+        count(first)
+    assert first._conduct._members == [second._keeper._quarantine]
+    second.stop()
+    second.clear()
+    with pytest.raises(JailStopped):
+        count(second)
+    assert second._conduct._members == []
+
+
+@pytest.mark.parametrize("rounds", [30])
+def test_quarantine_clear_and_stop_at_any_moment_of_a_crowd_leave_nothing(
+    yard: Yard, pool: ThreadPoolExecutor, rounds: int
+) -> None:
+    """Callers, breaches, quarantines and clears, and a stop: no call hangs, and a cleared jail serves again."""
+    conduct = Conduct(iter(range(0, 10**9, 10**6)).__next__)
+    jails = [
+        yard.started(sleep=lambda stopping, _: stopping.is_set(), conduct=conduct, clock=lambda: 0.0)
+        for _ in range(2)
+    ]
+
+    def live(caller: int) -> str:
+        for turn in range(100_000):
+            breaks = (caller + turn) % 30 == 0
+            op, args = (
+                ("crash", {"number": int(signal.SIGSYS)}) if breaks else ("echo", {"of": [caller, turn]})
+            )
+            try:
+                answer = jails[caller % 2].call(op, args, deadline=soon(10), write=True)
+            except (WorkerBreach, Quarantined):
+                continue
+            except JailStopped:
+                return "stopped"
+            if answer != args:
+                return "another's answer"
+        return "never stopped"
+
+    lives = [pool.submit(live, caller) for caller in range(8)]
+    for turn in range(rounds):
+        jails[turn % 2].quarantine()
+        time.sleep(0.01 * (turn % 3))
+        for jail in jails:
+            jail.clear()
+        time.sleep(0.02 * (turn % 4))
+    for jail in jails:
+        until(lambda: jail.is_serving)  # noqa: B023 - called at once
+    for jail in jails:
+        jail.stop()
+    assert {life.result(20) for life in lives} == {"stopped"}
+    assert [pid for jail in jails for pid in pids(jail) if not is_gone(pid)] == []
+
+
+def test_an_accusation_of_a_worker_that_is_gone_counts(yard: Yard, pauses: Pauses) -> None:
+    """Else who answers what nobody may, and ends at once, could try again for ever."""
+    jail = yard.started(sleep=pauses)
+    for number in range(3):
+        pauses.gate.clear()
+        with pytest.raises(WorkerCrashed):
+            jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+        until(lambda: not jail.is_serving)
+        jail.accuse("its reply was none")
+        pauses.gate.set()
+        if number < 2:
+            count(jail)
+    until(lambda: Happening.QUARANTINED in happened(jail))
+    with pytest.raises(Quarantined):
+        count(jail)
 
 
 def test_breaches_far_apart_are_no_quarantine(yard: Yard, pauses: Pauses) -> None:
