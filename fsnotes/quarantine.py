@@ -77,20 +77,25 @@ class Marks:
 
     def named(self, workspace: str) -> tuple[Mark, ...]:
         """Return the readable marks of workspaces that were called so when they were closed."""
+        return tuple(
+            mark
+            for name, mark in self._all()
+            if mark.workspace == workspace and name == self._name(mark.path or "") + ".json"
+        )
+
+    def has_damaged(self) -> bool:
+        """Whether there is a mark that cannot be read, so that nobody can say whose it is."""
+        return any(mark.path is None for _, mark in self._all())
+
+    def _all(self) -> tuple[tuple[str, Mark], ...]:
         try:
             files = sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise ConfigurationError(f"{display(self._folder)} cannot be read: {error.strerror}") from error
-        marks = {name: self._read(name) for name in files}
-        return tuple(
-            mark
-            for name, mark in marks.items()
-            if mark is not None
-            and mark.workspace == workspace
-            and name == self._name(mark.path or "") + ".json"
-        )
+        marks = [(name, self._read(name)) for name in files]
+        return tuple((name, mark) for name, mark in marks if mark is not None)
 
     def put(self, mark: Mark, path: str) -> None:
         """Write the mark of the workspace at *path*. Raises ConfigurationError, Busy."""

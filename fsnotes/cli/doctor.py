@@ -108,10 +108,16 @@ def _interruptible() -> Iterator[Callable[[], None]]:
 def _clear(options: argparse.Namespace, settings: Settings, console: Console) -> int:
     state = StateFolder.open(settings.state_dir)
     name = options.clear
-    path = _path_of(name, settings, Marks(state))
-    mark = lift(state, path, workspace=name, principal=local_principal().name, audit=AuditLog(state.audit))
+    path = _path_of(name, settings, Marks(state), named=bool(options.folders))
+    mark = None
+    if path is not None:
+        mark = lift(
+            state, path, workspace=name, principal=local_principal().name, audit=AuditLog(state.audit)
+        )
     if options.json:
         console.show_json({"workspace": name, "path": path, "lifted": mark is not None, "was": _told(mark)})
+    elif path is None:
+        console.say(f"nothing to clear: no workspace called {shown(name)} is closed")
     elif mark is None:
         console.say(f"nothing to clear: workspace {shown(name)} is not closed")
     else:
@@ -119,8 +125,11 @@ def _clear(options: argparse.Namespace, settings: Settings, console: Console) ->
     return 0
 
 
-def _path_of(name: str, settings: Settings, marks: Marks) -> str:
-    """Return the folder of the workspace *name*: a configured one, else one that was called so when it was closed."""
+def _path_of(name: str, settings: Settings, marks: Marks, *, named: bool) -> str | None:
+    """Return the folder of the workspace *name*: a configured one, else one that was called so when it was closed.
+
+    None when none is called so; where folders were *named*, one of them is meant.
+    """
     for workspace in settings.workspaces:
         if workspace.name == name:
             return workspace.path
@@ -131,9 +140,15 @@ def _path_of(name: str, settings: Settings, marks: Marks) -> str:
         raise ConfigurationError(
             f"--clear {shown(name)}: several folders are called so; name the one that is meant too"
         )
-    raise ConfigurationError(
-        f"--clear {shown(name)}: neither a workspace of this configuration nor one that is closed"
-    )
+    if named:
+        raise ConfigurationError(
+            f"--clear {shown(name)}: neither a folder that is named nor one that is closed"
+        )
+    if marks.has_damaged():
+        raise ConfigurationError(
+            f"--clear {shown(name)}: a mark cannot be read, which may be its own; name the folder that is meant too"
+        )
+    return None
 
 
 def _told(mark: Mark | None) -> dict[str, Any] | None:

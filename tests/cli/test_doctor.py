@@ -607,11 +607,32 @@ def test_clear_finds_what_was_served_from_the_command_line_by_its_name(shell: Sh
     assert json.loads(left.read_text())["path"] == str(shell.vault)
 
 
-def test_clear_of_a_name_that_nothing_has_is_2_and_changes_nothing(shell: Shell) -> None:
+def test_clear_of_what_was_served_from_the_command_line_is_0_again_once_it_is_done(shell: Shell) -> None:
+    close(shell)
+    other = close(shell, shell.home / "Other", "Other")
+    for done in (0, 1, 2):
+        assert shell.call("doctor", "--clear", "Notes").code == 0
+        assert len(logged(shell)) == 3, done
+    assert shell.call("doctor", "--clear", "Notes") == Done(
+        0, "nothing to clear: no workspace called Notes is closed\n"
+    )
+    assert shell.call("doctor", "--clear", "Notes", "--json").document() == {
+        "workspace": "Notes",
+        "path": None,
+        "lifted": False,
+        "was": None,
+    }
+    assert other.exists()
+
+
+def test_clear_of_a_name_that_nothing_has_changes_nothing(shell: Shell) -> None:
     mark = close(shell)
     before = mark.read_bytes()
-    for words in (("--clear", "Other"), ("Notes", "--clear", "notes"), ("Notes", "--clear", "\x1b[31m")):
-        done = shell.call("doctor", *words)
+    for name in ("Other", "notes", "\x1b[31m"):
+        done = shell.call("doctor", "--clear", name)
+        assert (done.code, done.out[:27], "\x1b" in done.out) == (0, "nothing to clear: no worksp", False)
+        # Who names a folder means that one.
+        done = shell.call("doctor", "Notes", "--clear", name)
         assert (refused(done, 2, "invalid_argument"), "\x1b" in done.err) == (True, False)
     assert mark.read_bytes() == before
 
@@ -619,7 +640,8 @@ def test_clear_of_a_name_that_nothing_has_is_2_and_changes_nothing(shell: Shell)
 def test_clear_lifts_a_damaged_mark_of_a_workspace_that_is_named(shell: Shell) -> None:
     mark = close(shell)
     mark.write_bytes(b"{")
-    assert refused(shell.call("doctor", "--clear", "Notes"), 2, "invalid_argument")
+    for name in ("Notes", "Other"):  # nobody knows whose it is
+        assert refused(shell.call("doctor", "--clear", name), 2, "invalid_argument")
     done = shell.call("doctor", "Notes", "--clear", "Notes")
     assert (done.code, "its mark cannot be read" in done.out) == (0, True)
     assert not mark.exists()
