@@ -87,12 +87,13 @@ class _Examiner:
             quarantine=self._marks.find(workspace.path),
         )
         try:
-            lock_file = os.path.join(self._state.workspace(workspace.path), "lock")
+            part = self._state.workspace(workspace.path)
+            lock_file = os.path.join(part, "lock")
             root = open_root(workspace, lock_file=lock_file, resolver=self._resolver)
         except ConfigurationError as error:
             return replace(found, problem=str(error))
         with root:
-            jailed = Jailed(why="--jail off") if mode == "off" else self._jail(workspace, root)
+            jailed = Jailed(why="--jail off") if mode == "off" else self._jail(workspace, root, part)
             self._checkpoint()
             try:
                 opened = self._open(root)
@@ -110,9 +111,9 @@ class _Examiner:
             is_same=root.place.still_holds(),
         )
 
-    def _jail(self, workspace: WorkspaceSettings, root: Root) -> Jailed:
+    def _jail(self, workspace: WorkspaceSettings, root: Root, part: str) -> Jailed:
         """Begin as a server does; then attack from a worker of the most powerful kind that it would start."""
-        spec = Jailing(self._settings, self._state, resolver=self._resolver).spec(workspace, root)
+        spec = Jailing(self._settings, {workspace.name: part}, resolver=self._resolver).spec(workspace, root)
         try:
             begun = begin_at_best(spec, make=Jail)
         except LevelNotMet as failed:

@@ -18,7 +18,6 @@ from fsnotes.errors import JailRequired
 from fsnotes.jailed import JailedRunner
 from fsnotes.notes.opening import PACKAGES, READER, WorkerOptions
 from fsnotes.runners import InlineRunner, MixedRunner, Runner
-from fsnotes.state import StateFolder
 from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_at_best
 from sandbox import Root
 from sandbox.errors import LevelNotMet, WorkerFailed
@@ -48,20 +47,21 @@ def _nobody(workspace: str, why: str, *, jail: str) -> None:
 class Jailing:
     """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own.
 
+    *parts* are the parts of the state that belong to them, by their names, as `StateFolder.workspace` gave them.
     *closed* is told of a workspace whose workers broke their rules too often: its name, why, and its level.
     """
 
     def __init__(
         self,
         settings: Settings,
-        state: StateFolder,
+        parts: Mapping[str, str],
         *,
         resolver: ResolverChoice,
         make: WorkerMaker | None = None,
         closed: Closed = _nobody,
     ) -> None:
         self._settings = settings
-        self._state = state
+        self._parts = parts
         self._resolver = resolver
         self._given = make
         self._closed = closed
@@ -187,7 +187,7 @@ class Jailing:
         """
         if os.geteuid() == 0 and os.stat(workspace.path).st_uid != 0:
             return None
-        return os.path.realpath(self._state.workspace(workspace.path))
+        return self._parts[workspace.name]
 
 
 class _Witness:

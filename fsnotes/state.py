@@ -60,8 +60,9 @@ class StateFolder:
         return hashlib.sha256(canonical_path.encode("utf-8")).hexdigest()[:32]
 
     def workspace(self, canonical_path: str) -> str:
-        """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`.
+        """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`, or where that leads.
 
+        What is returned has no links, and is what was looked at: it is to be handed on, and not asked for again.
         Raises ConfigurationError for one that is a link to where a worker must not get, or lies there.
         """
         folder = os.path.join(self.path, "ws", self.identify(canonical_path))
@@ -74,7 +75,8 @@ class StateFolder:
                 raise ConfigurationError(
                     f"state folder {display(folder)}: it leads to what no worker may have"
                 )
-        return folder
+        _check(real, closed=False)  # of what is handed on, not of what led there a moment ago
+        return real
 
 
 def _make(path: str, *, mode: int, closed: bool) -> None:

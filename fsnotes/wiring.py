@@ -150,16 +150,18 @@ def build(
     audit = AuditLog(state.audit, clock=clock)
     quarantine = Quarantine(state, {each.name: each.path for each in settings.workspaces}, audit, clock=clock)
     roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
+    parts: dict[str, str] = {}
     try:
         for workspace in settings.workspaces:
-            lock_file = os.path.join(state.workspace(workspace.path), "lock")
+            parts[workspace.name] = state.workspace(workspace.path)
+            lock_file = os.path.join(parts[workspace.name], "lock")
             roots[workspace.name] = (
                 open_root(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
                 workspace.ignore,
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
         inner, clear, end, notices = _runner(
-            settings, state, roots, resolver=resolver, worker=worker, quarantine=quarantine
+            settings, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
         )
     except BaseException:
         for root, _ in roots.values():
@@ -212,7 +214,7 @@ def _weaknesses(roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> tuple[str,
 
 def _runner(
     settings: Settings,
-    state: StateFolder,
+    parts: Mapping[str, str],
     roots: dict[str, tuple[Root, tuple[str, ...]]],
     *,
     resolver: ResolverChoice,
@@ -226,7 +228,7 @@ def _runner(
         return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
-    jailing = Jailing(settings, state, resolver=resolver, make=worker, closed=quarantine.impose)
+    jailing = Jailing(settings, parts, resolver=resolver, make=worker, closed=quarantine.impose)
     return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 
 

@@ -39,6 +39,7 @@ from fsnotes.notes.messages import COMMANDS, decode_command, encode_answer
 from fsnotes.notes.opening import READER, WRITER, WorkerOptions
 from fsnotes.notes.refusals import encode_error
 from fsnotes.notes.scope import Scope
+from fsnotes.state import StateFolder
 from fsnotes.workers import Begun, JailedWorkspace, Worker, WorkerMaker, begin, begin_at_best
 from sandbox import errors as found
 from sandbox import records
@@ -964,6 +965,34 @@ def test_a_worker_that_cannot_be_started_is_no_level_and_nothing_is_served_witho
         wiring.build(two, environ={}, worker=maker)
     assert "'Two'" in str(caught.value)
     assert "the worker could not be started" in str(caught.value)
+
+
+def test_what_a_worker_gets_of_the_state_is_what_was_looked_at_wherever_its_name_leads_by_then(
+    two: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    state = StateFolder.open(two.state_dir)
+    (tmp_path / "disk").mkdir()
+    places = [tmp_path / "state/ws" / state.identify(each.path) for each in two.workspaces]
+    for place in places:
+        place.symlink_to(tmp_path / "disk")
+    real, specs, locks = wiring.open_root, [], []
+
+    def lead_elsewhere(workspace: WorkspaceSettings, *, lock_file: str, **more: Any) -> Any:
+        locks.append(lock_file)
+        for place in places:
+            place.unlink()
+            place.symlink_to(tmp_path / "state/private")
+        return real(workspace, lock_file=lock_file, **more)
+
+    def make(spec: JailSpec, *, require: Level) -> Worker:
+        specs.append(spec)
+        return Fake(spec, require)
+
+    monkeypatch.setattr(wiring, "open_root", lead_elsewhere)
+    one = replace(two, workspaces=two.workspaces[:1], rules=two.rules[:1])
+    wiring.build(one, environ={}, worker=make).close()
+    disk = os.path.realpath(tmp_path / "disk")
+    assert (locks, [spec.index for spec in specs]) == ([f"{disk}/lock"], [disk])
 
 
 def test_a_workspace_without_a_jail_stands_beside_one_with_it(two: Settings) -> None:
