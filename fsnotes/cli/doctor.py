@@ -14,7 +14,7 @@ from fsnotes.calls import local_principal
 from fsnotes.cli.console import Console, one_line, shown
 from fsnotes.cli.logs import start_logging
 from fsnotes.cli.session import settings_for
-from fsnotes.config import Settings
+from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import ConfigurationError, JailRequired
 from fsnotes.failures import describe
 from fsnotes.quarantine import Mark, Marks, lift
@@ -213,7 +213,7 @@ def _show_workspace(each: Examined, line: _Line) -> None:
         _show_folder(each.opened, line)
     policy = each.workspace.policy
     kept = f"symlinks {policy.links.value}, hardlinks {policy.hard_links.value}, mounts {policy.mounts.value}"
-    line("policies", f"{kept}, notes up to {policy.max_file_bytes} bytes")
+    line("policies", f"{kept}, notes up to {policy.max_file_bytes} bytes{_bounds(each.workspace)}")
     _show_attacks(each, line)
     _show_list("weaknesses", each.weaknesses, line)
     if each.faults:
@@ -222,6 +222,17 @@ def _show_workspace(each: Examined, line: _Line) -> None:
         line("verdict", "there is no jail, and none is required")
     else:
         line("verdict", "what was asked for is in force")
+
+
+def _bounds(workspace: WorkspaceSettings) -> str:
+    """Return the bounds of *workspace* that are set, to be said after something else."""
+    quota = workspace.quota
+    said = (
+        ("at most {} bytes in all", quota.max_bytes),
+        ("at most {} entries", quota.max_entries),
+        ("{} bytes stay free", quota.min_free_bytes),
+    )
+    return "".join(f", {text.format(bound)}" for text, bound in said if bound is not None)
 
 
 def _show_folder(opened: Opened, line: _Line) -> None:

@@ -80,7 +80,8 @@ LOOKING: Final = (
                                     "hardlinks": STRING,
                                     "mounts": STRING,
                                     "maxNoteBytes": INTEGER,
-                                }
+                                },
+                                {"maxBytes": INTEGER, "maxEntries": INTEGER, "minFreeBytes": INTEGER},
                             ),
                             "jail": STRING,
                             "noteCount": INTEGER,

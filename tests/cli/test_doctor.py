@@ -323,6 +323,17 @@ def test_the_host_alone_is_held_to_a_level_that_is_required(shell: Shell) -> Non
     assert "jail level full is required and contained is what this host gives" in done.err
 
 
+def test_the_bounds_that_are_set_are_shown(shell: Shell) -> None:
+    folder = str(shell.vault)
+    shell.configure(
+        f"[[workspace]]\nname = 'kept'\npath = {folder!r}\nmax_bytes = 9\nmax_entries = 8\nmin_free_bytes = 7\n"
+    )
+    done = shell.run("doctor", "--jail", "off")
+    assert (
+        "mounts refuse, notes up to 1048576 bytes, at most 9 bytes in all, at most 8 entries, 7 bytes stay free\n"
+    ) in done.out
+
+
 def test_a_level_that_the_configuration_requires_counts_as_well(shell: Shell) -> None:
     require_jail()
     shell.configure("[jail]\nmode = 'require'\nlevel = 'full'\n")

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from fsnotes.config import WorkspaceSettings
 from fsnotes.server.front import tool_list
 from fsnotes.server.tool import Tool
 from fsnotes.server.tools import TOOLS, offered
+from fsnotes.wiring import policies
+from sandbox.policy import Quota
 
 NAMES = [
     "notes_workspaces",
@@ -139,6 +142,17 @@ def test_results_are_described_tersely_and_a_notes_text_not_at_all(tool: Tool) -
 def test_a_tool_takes_a_workspace_except_the_first(tool: Tool) -> None:
     named = tool.input_schema.get("required", [])[:1] == ["workspaceUri"]
     assert named == (tool.name != "notes_workspaces")
+
+
+def test_policies_with_and_without_bounds_fit_their_schema() -> None:
+    schema = next(tool.output_schema for tool in TOOLS if tool.name == "notes_workspaces")
+    assert schema is not None
+    shape = schema["properties"]["workspaces"]["items"]["properties"]["policies"]
+    for quota in (Quota(), Quota(1, 2, 3)):
+        shown = policies(WorkspaceSettings("Notes", "/notes", "/notes", quota=quota))
+        assert Draft202012Validator(shape).is_valid(shown)
+        assert shown.keys() <= shape["properties"].keys()
+        assert not Draft202012Validator(shape).is_valid({**shown, "maxEntries": "many"})
 
 
 def test_every_outcome_of_a_deletion_fits_its_schema() -> None:

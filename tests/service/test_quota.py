@@ -68,6 +68,31 @@ def test_a_disk_that_is_fuller_than_its_floor_is_not_written_to(household: House
     assert household.service().create(ALICE, uri, "new/b", "x").reply.path == "new/b.md"
 
 
+@pytest.mark.parametrize(
+    ("quota", "shown"),
+    [
+        (Quota(), {}),
+        (Quota(max_entries=7), {"maxEntries": 7}),
+        (
+            Quota(max_bytes=1, max_entries=2, min_free_bytes=0),
+            {"maxBytes": 1, "maxEntries": 2, "minFreeBytes": 0},
+        ),
+    ],
+)
+def test_the_bounds_that_are_set_are_shown_with_the_workspace(
+    household: Household, quota: Quota, shown: dict[str, int]
+) -> None:
+    household.quota = quota
+    (workspace,) = household.service().workspaces(ALICE).document()["workspaces"]
+    assert workspace["policies"] == {
+        "symlinks": "refuse",
+        "hardlinks": "refuse",
+        "mounts": "refuse",
+        "maxNoteBytes": 1_048_576,
+        **shown,
+    }
+
+
 def test_each_workspace_has_its_own_quota(household: Household) -> None:
     other = household.top / "Other"
     other.mkdir()
