@@ -93,10 +93,20 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(literal: str) -> float:
+    """Return what a number with a fraction or an exponent stands for. Replies hold none, so it costs them nothing."""
+    value = float(literal)
+    if not math.isfinite(
+        value
+    ):  # JSON knows no bound, and Python makes an infinity of what lies beyond its own
+        raise ValueError("a number that is too large")
+    return value
+
+
 _ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 )
-_DECODER: Final[Any] = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER: Final[Any] = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
 _scan: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once
 
 
@@ -151,7 +161,7 @@ def carry(message: dict[str, Any], name: str, values: dict[str, Any]) -> dict[st
 
 
 def decode(body: bytes | bytearray) -> dict[str, Any]:
-    """Return the object that the body of a frame holds. Raises BadFrame."""
+    """Return the object that the body of a frame holds; its numbers are finite. Raises BadFrame."""
     behind: str | None = None
     try:
         mark = body.find(_MARK)

@@ -37,6 +37,7 @@ MAX_TEXT: Final = 4096
 MAX_PROOFS: Final = 32
 MAX_FACTS: Final = 16
 MAX_ROOT_ENTRIES: Final = 16
+MAX_NUMBER: Final = 2**63 - 1
 
 Fact = str | int | bool
 
@@ -262,8 +263,8 @@ def _layer(value: object) -> Layer:
         _text(key)
         if type(fact) is str:
             _text(fact)
-        elif type(fact) not in (int, bool):
-            raise InvalidReport("a fact is a text, a whole number or a truth value")
+        elif type(fact) is not bool and not (type(fact) is int and abs(fact) <= MAX_NUMBER):
+            raise InvalidReport("a fact is a text, a whole number within its bounds or a truth value")
     why = table["why"]
     return Layer(
         name=name,

@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -377,6 +378,59 @@ def test_a_value_of_another_type_or_out_of_bounds_is_refused_wherever_it_stands(
                 assert isinstance(getattr(taken, name), (str, int, tuple, type(None))), (path, wrong)
             assert decode_reply(command, encode_reply(taken)) == taken
     assert refused >= 14 * len(places(message))
+
+
+NO_NUMBERS = (math.inf, -math.inf, math.nan, 1e308, 0.5, 10**400, -(10**400), 2**96, -(2**96))
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_no_field_of_a_reply_takes_what_is_no_number_within_bounds(kind: type[Command[Any]]) -> None:
+    """Whole numbers are all that there are: nothing infinite, nothing huge, no fraction."""
+    command, reply = examples(kind)
+    message = encode_reply(reply)
+    numbers = 0
+    for path in places(message):
+        value = message
+        for step in path:
+            value = value[step]
+        numbers += type(value) is int
+        for wrong in NO_NUMBERS:
+            with pytest.raises(BadMessage):
+                decode_reply(command, replaced(message, path, wrong))
+    assert numbers > 0 or kind in {CreateNote, TrashNote, FindReceipt, RestoreNote}
+
+
+def test_no_field_of_a_refusal_takes_what_is_no_number_within_bounds() -> None:
+    numbers = set()
+    for kind in REFUSALS:
+        hints = {} if kind.__init__ is Exception.__init__ else get_type_hints(kind.__init__)
+        names = [name for name, hint in hints.items() if hint in (int, tuple[int, ...]) and name != "return"]
+        good = {name: _plain(hint, name) for name, hint in hints.items() if name != "return"}
+        decode_error({"error": kind.__name__, "fields": good})
+        for name in names:
+            numbers.add(name)
+            for wrong in NO_NUMBERS:
+                value = [wrong] if hints[name] == tuple[int, ...] else wrong
+                with pytest.raises(BadMessage):
+                    decode_error({"error": kind.__name__, "fields": {**good, name: value}})
+    assert numbers >= {"count", "limit", "line", "lines"}
+
+
+def _plain(hint: Any, name: str) -> Any:
+    """Return a value that a field of a refusal takes, as it travels."""
+    known: dict[str, Any] = {
+        "argument": "path",
+        "bound": "max_bytes",
+        "what": "note",
+        "why": "too long",
+        "hint": "",
+        "etag": None,
+    }
+    if name in known:
+        return known[name]
+    if hint is int:
+        return 1
+    return "x" if hint is str else []
 
 
 @pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
