@@ -69,7 +69,8 @@ class StateFolder:
         _make(folder, mode=0o700, closed=False)
         real, parts = os.path.realpath(folder), os.path.realpath(os.path.join(self.path, "ws"))
         # A link may lead to another disk, but to no other part of the state.
-        own = () if os.path.dirname(real) == parts else (os.path.realpath(self.path), parts)
+        is_own = real == os.path.join(parts, self.identify(canonical_path))
+        own = () if is_own else (os.path.realpath(self.path), parts)
         for closed in (*own, os.path.realpath(os.path.join(self.path, "private")), canonical_path):
             if os.path.commonpath((real, closed)) in (real, closed):
                 raise ConfigurationError(

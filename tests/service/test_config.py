@@ -231,12 +231,15 @@ def test_a_home_relative_path_in_the_environment_is_expanded_though_no_shell_has
     assert (settings.log_level, settings.state_dir) == ("info", str(tmp_path / "state"))
 
 
-@pytest.mark.parametrize("target", ["private", "vault", "vault/folder", "state", "state/ws"])
+@pytest.mark.parametrize(
+    "target", ["private", "vault", "vault/folder", "state", "state/ws", "state/ws/other", "state/ws/other/in"]
+)
 def test_what_a_worker_gets_of_the_state_is_never_a_link_to_what_it_must_not_have(
     tmp_path: Path, target: str
 ) -> None:
     (tmp_path / "vault/folder").mkdir(parents=True)
     state = StateFolder.open(str(tmp_path / "state"))
+    (tmp_path / "state/ws/other/in").mkdir(parents=True)
     vault = str(tmp_path / "vault")
     place = tmp_path / "state/ws" / state.identify(vault)
     place.symlink_to(tmp_path / {"private": "state/private"}.get(target, target))

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -457,6 +458,67 @@ def test_level_that_was_lost_for_a_moment_comes_back_by_itself(
     switch.unlink()
     until(lambda: happened(jail)[-1] is Happening.STARTED)
     assert count(jail) == 1
+
+
+def weakened(yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses) -> tuple[Jail, Path]:
+    """Return a jail that has lost its level, and what to remove for it to come back."""
+    monkeypatch.setattr("sandbox.jail.hiring._contradict", lambda report, *_: report)
+    switch = yard.folder / "weak"
+    jail = yard.make(
+        yard.spec(lie="weakening"), entry="tests.sandbox.jail.lying", require=Level.CONTAINED, sleep=pauses
+    )
+    jail.start()
+    switch.write_text("now")
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    until(lambda: Happening.LEVEL_LOST in happened(jail))
+    return jail, switch
+
+
+def test_a_level_that_is_still_lost_when_it_is_cleared_is_refused_again_and_told_again(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses
+) -> None:
+    jail, switch = weakened(yard, monkeypatch, pauses)
+    for number in (2, 3):
+        jail.clear()
+        with pytest.raises(LevelNotMet):
+            count(jail)  # which waits for what is tried, and no longer
+        until(lambda: happened(jail).count(Happening.LEVEL_LOST) == number)  # noqa: B023 - called at once
+        assert happened(jail).count(Happening.CLEARED) == number - 1
+    switch.unlink()
+    jail.clear()
+    assert count(jail) == 1
+
+
+def test_a_lost_level_can_be_stopped_and_a_clear_after_that_starts_nothing(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses
+) -> None:
+    jail, switch = weakened(yard, monkeypatch, pauses)
+    switch.unlink()
+    begun = time.monotonic()
+    jail.stop()
+    assert time.monotonic() - begun < 1
+    assert not jail._keeper._thread.is_alive()
+    seen = happened(jail)
+    jail.clear()
+    with pytest.raises(JailStopped):
+        count(jail)
+    assert happened(jail) == seen
+
+
+def test_a_quarantine_of_a_lost_level_stands_when_the_level_comes_back(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, pauses: Pauses
+) -> None:
+    monkeypatch.setattr("sandbox.jail.keeper.LEVEL_SECONDS", 0.05)
+    jail, switch = weakened(yard, monkeypatch, pauses)
+    jail.quarantine()
+    switch.unlink()
+    started = happened(jail).count(Happening.STARTED)
+    with pytest.raises(Quarantined):
+        count(jail)
+    jail.clear()
+    assert count(jail) == 1
+    assert happened(jail).count(Happening.STARTED) == started + 1
 
 
 # -- recycling ---------------------------------------------------------------------------------
