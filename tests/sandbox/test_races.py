@@ -34,6 +34,7 @@ from sandbox.errors import (
 )
 from sandbox.names import RelPath
 from sandbox.objects import Kind
+from sandbox.policy import Links, Policy
 from sandbox.root import Root
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
@@ -234,6 +235,18 @@ FOLDER_RACES: dict[str, tuple[Callable[[Race], str], Callable[[Race], None]]] = 
 
 @pytest.mark.parametrize("operation", FOLDER_RACES)
 def test_folder_that_is_flipped_with_a_link_never_leads_outside(disk: Tree, operation: str) -> None:
+    _race_with_a_link(disk, operation, Policy())
+
+
+@pytest.mark.parametrize("operation", FOLDER_RACES)
+def test_folder_that_is_flipped_never_leads_outside_where_links_within_are_followed(
+    openat2_disk: Tree, operation: str
+) -> None:
+    """Nothing but the kernel's own look at where each step leads keeps the link from being followed here."""
+    _race_with_a_link(openat2_disk, operation, Policy(links=Links.WITHIN))
+
+
+def _race_with_a_link(disk: Tree, operation: str, policy: Policy) -> None:
     disk.build(
         f"root/spot/note.md: {INSIDE.decode()}", "root/spot/only-inside.md: x", "root/spare => ../outside"
     )
@@ -242,7 +255,7 @@ def test_folder_that_is_flipped_with_a_link_never_leads_outside(disk: Tree, oper
     real = os.open(disk.path("root/spot"), os.O_RDONLY | os.O_DIRECTORY)
     attempt, reset = FOLDER_RACES[operation]
     try:
-        with disk.open_root() as root:
+        with disk.open_root(policy=policy) as root:
             race = Race(disk, root, real)
             with flipping(disk, "root/spot", "root/spare") as flips:
                 race.run(attempt, reset)

@@ -1148,6 +1148,33 @@ def test_a_workspace_that_was_replaced_is_not_served_by_a_new_worker(jailed: Hou
     assert service.read(ALICE, jailed.uri, "a").text == "x\n"
 
 
+def test_a_workspace_that_is_replaced_behind_the_back_of_the_server_reaches_no_worker(
+    jailed: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the moment between the server's look and the start of a worker, which looks for itself."""
+    monkeypatch.setattr(Place, "still_holds", lambda _: True)
+    jailed.write("a.md")
+    made: list[Jail] = []
+
+    def make(spec: JailSpec, *, require: Level) -> Jail:
+        made.append(Jail(spec, require=require, sleep=lambda stopping, _: stopping.is_set()))
+        return made[-1]
+
+    jailed.worker = make
+    service = jailed.service(call_deadline_seconds=1.5)
+    jailed.vault.rename(jailed.top / "Moved")
+    jailed.write("a.md", "of somebody else")
+    made[0].accuse("to have it started again")
+    with pytest.raises((Unavailable, Busy)):
+        service.read(ALICE, jailed.uri, "a")
+    jailed.vault.rename(jailed.top / "Other")
+    (jailed.top / "Moved").rename(jailed.vault)
+    deadline = time.monotonic() + 20
+    while not made[0].is_serving and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert service.read(ALICE, jailed.uri, "a").text == "x\n"
+
+
 def test_begun_remembers_what_every_other_worker_needs() -> None:
     make, _ = reaching({Level.FULL: Level.CONTAINED})
     begun = begin_at_best(SPEC, make=make)
