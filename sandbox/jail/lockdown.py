@@ -300,6 +300,8 @@ def _rehearse_landlock(folders: tuple[Folder, ...], account: Account) -> tuple[O
 
     Behind a read-only mount nobody could tell which of the two refuses.
     """
+    if all(folder.writable for folder in folders):
+        return ()
 
     def try_it() -> str:
         try:
