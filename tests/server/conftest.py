@@ -15,7 +15,7 @@ import pytest
 
 from tests.server.wire import Wire
 
-FOLDERS = 150
+FOLDERS = 300
 
 
 @dataclass
