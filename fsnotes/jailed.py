@@ -15,7 +15,15 @@ from typing import Any, Final
 from fsnotes.access import Grant
 from fsnotes.errors import Abandoned, Busy, FsnotesError, InvalidArgument, OutcomeUnknown, Unavailable
 from fsnotes.notes.answers import check_reply
-from fsnotes.notes.commands import Command, CreateNote, FindReceipt, ReplyT, SweepTemporaries, TrashNote
+from fsnotes.notes.commands import (
+    Command,
+    CreateNote,
+    FindReceipt,
+    MoveNotes,
+    ReplyT,
+    SweepTemporaries,
+    TrashNote,
+)
 from fsnotes.notes.creating import content_of
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.opening import RUN
@@ -33,6 +41,9 @@ TRANSACTION_SECONDS: Final = 2.0
 
 WORK_SECONDS: Final = 1.0
 """A change that does not hold the workspace's lock so long before its deadline is given up, and never begun."""
+
+RELINKING_SECONDS: Final = 0.05
+"""What a move may take beyond a call's deadline for each note whose links it rewrites: two writes to a slow disk."""
 
 _IN_A_TRANSACTION: Final = (TrashNote, FindReceipt)
 
@@ -95,6 +106,8 @@ class JailedRunner:
         seconds = self._call_deadline
         if isinstance(command, _IN_A_TRANSACTION):
             seconds = min(seconds, TRANSACTION_SECONDS)
+        if isinstance(command, MoveNotes):
+            seconds += len(command.notes) * RELINKING_SECONDS
         deadline = time.monotonic() + seconds
         late = deadline - min(WORK_SECONDS, seconds / 2)
         with workspace.pending.admitted(change=command.changes):

@@ -6,11 +6,20 @@ exchanged it meanwhile. Which names are acceptable is left to the caller.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 
 from sandbox.beneath import Beneath, check_not_own, sync_folder
-from sandbox.errors import Exists, IdentityChanged, InvalidPath, Missing, SandboxError
+from sandbox.errors import (
+    Exists,
+    IdentityChanged,
+    InvalidPath,
+    Missing,
+    MountRefused,
+    SandboxError,
+    StorageFailed,
+)
 from sandbox.folders import USER_FOLDER
 from sandbox.names import RelPath
 from sandbox.objects import FileIdentity, Stamp
@@ -84,6 +93,13 @@ def _move(
                         move_file(source_folder, old, target_folder, new, shown=str(source))
             except Missing as error:
                 raise IdentityChanged(str(source)) from error
+            except StorageFailed as error:
+                if error.errno == errno.EINVAL:  # by a link that is followed
+                    raise InvalidPath("a folder cannot be moved into itself") from error
+                raise
+            except MountRefused as error:
+                # Both ends were opened, so that the policy lets them be: no rename leads from one to the other.
+                raise StorageFailed(errno.EXDEV, repr(str(target))) from error
             tree.observe(Step.MOVE_MOVED)
             with reporting(target):
                 arrived = lstat(target_folder, new)

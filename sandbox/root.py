@@ -243,11 +243,12 @@ class Root:
         """
         return moving.move(self._tree, source, target, expect=expect)
 
-    def stage(self, changes: Iterable[Change]) -> tuple[Staged, ...]:
+    def stage(self, changes: Iterable[Change]) -> tuple[Staged | None, ...]:
         """Write the texts of all *changes* beside their files, durably, without changing any; `put` or `drop` each.
 
-        They are taken one by one, so that not all of the texts need be there at once. When one of them fails, nothing
-        is left of the others. Raises what `replace` raises before its exchange.
+        They are taken one by one, so that not all of the texts need be there at once. None stands for one that there
+        is no permission to write. When one of them fails otherwise, nothing is left of the others. Raises what
+        `replace` raises before its exchange.
         """
         return staging.stage(self._tree, changes)
 
@@ -255,16 +256,16 @@ class Root:
         """Put a staged text, which waits in the folder *aside* by now, in the place of the file that is at *path*.
 
         It is checked and kept as in `replace`, which says what it raises; durable after `sync` of the two folders.
-        Whatever happens, the text does not wait any more.
+        Whatever happens, the text does not wait any more: where one of the folders is gone, it is left to the sweeper.
         """
         staging.put(self._tree, staged, aside=aside, path=path)
 
-    def drop(self, staged: Iterable[Staged]) -> None:
+    def drop(self, staged: Iterable[Staged | None]) -> None:
         """Remove staged texts that are still where they were written. Never fails."""
         staging.drop(self._tree, staged)
 
     def sync(self, folders: Iterable[RelPath]) -> None:
-        """Make the names in *folders* durable. Raises StorageFailed and what opening a folder raises."""
+        """Make the names in *folders* durable, as far as these are still there. Raises StorageFailed."""
         staging.sync(self._tree, folders)
 
     def move_folder(self, source: RelPath, target: RelPath, *, expect: Stamp) -> None:

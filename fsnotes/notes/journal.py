@@ -7,14 +7,18 @@ where it had not, nothing had changed, and nothing is done.
 
 Limits: a journal is finished by whoever changes something next, or at the next start; until then the links wait. One
 that cannot be read (another version's, a broken disk's) is not thrown away: changes are refused until somebody looks.
+A note that may not be written any more keeps its links: it would keep everybody from changing anything.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import time
+from collections.abc import Callable
 from typing import Any, Final
 
-from fsnotes.errors import Unavailable
+from fsnotes.errors import NotCounted, Unavailable
 from fsnotes.notes.etags import etag, is_etag
 from fsnotes.notes.splices import Splice, apply
 from sandbox.errors import (
@@ -25,6 +29,7 @@ from sandbox.errors import (
     ObjectRefused,
     RootUnusable,
     SandboxError,
+    StorageFailed,
     TooLarge,
 )
 from sandbox.names import RelPath
@@ -35,6 +40,14 @@ from sandbox.slots import Slot
 NAME: Final = "move.json"
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Most bytes of a journal."""
+
+FINISH_SECONDS: Final = 0.3
+"""A call finishes no further note once this has passed, so that it ends before its deadline."""
+
+LEAST_FINISHED: Final = 16
+"""Notes that a call finishes whatever time they take, so that every call comes further."""
+
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 
 _VERSION: Final = 1
 
@@ -62,9 +75,10 @@ class Entry:
 class Journal:
     """The journal of one workspace. For who holds its lock; close it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Open the journal in *folder*. Raises RootUnusable."""
         self._slot = Slot(folder, NAME, most=MAX_BYTES)
+        self._clock = clock
 
     def close(self) -> None:
         """Close the folder."""
@@ -81,7 +95,8 @@ class Journal:
     def finish(self, root: Root) -> bool:
         """Finish what stands in the journal, if anything does; say whether the move in it had happened.
 
-        Raises Unavailable for a journal that cannot be read, and StorageFailed; then it stays for the next one.
+        Raises NotCounted where that takes long: the same call, made again, goes on. Raises Unavailable for a journal
+        that cannot be read, and StorageFailed; then it stays for the next one.
         """
         if self._slot.is_empty:
             return False
@@ -92,15 +107,22 @@ class Journal:
             raise Unavailable("the journal of a move that was interrupted cannot be read") from error
         if entry is None:
             return False
-        happened = _has_happened(root, entry)
+        happened = has_happened(root, entry)
         if happened:
-            for rewriting in entry.rewritings:
-                _rewrite(root, rewriting)
+            self._rewrite(root, entry)
         self.clear()
         return happened
 
+    def _rewrite(self, root: Root, entry: Entry) -> None:
+        end = self._clock() + FINISH_SECONDS
+        finished = 0
+        for rewriting in entry.rewritings:
+            if finished >= LEAST_FINISHED and not self._clock() < end:
+                raise NotCounted
+            finished += _rewrite(root, rewriting)
 
-def _has_happened(root: Root, entry: Entry) -> bool:
+
+def has_happened(root: Root, entry: Entry) -> bool:
     """Say whether the object is at its target: it itself, or what an editor has saved in its place since."""
     there = _inode(root, entry.target)
     if there is None:
@@ -112,28 +134,47 @@ def _has_happened(root: Root, entry: Entry) -> bool:
 def _inode(root: Root, path: RelPath) -> int | None:
     """Return the inode number of what has exactly this name; None where nothing has.
 
-    A folder's listing tells names as they are, where looking one up may find it in another case.
+    A folder's listing tells names as they are, where looking one up may find it in another case. One that is too
+    long to be told has to be asked.
     """
     try:
         for entry in root.list(path.parent, with_identity=True).entries:
             if entry.name == path.name:
                 return 0 if entry.identity is None else entry.identity.ino
+    except TooLarge:
+        return _looked_up(root, path)
     except (Missing, NotAFolder, Escape):
         pass
     return None
 
 
-def _rewrite(root: Root, rewriting: Rewriting) -> None:
-    """Change a note as it was to be, unless it is so already or somebody has changed it since."""
+def _looked_up(root: Root, path: RelPath) -> int | None:
+    try:
+        try:
+            return root.stamp(path).ino
+        except NotAFolder:
+            return root.stat(path).ino
+    except (Missing, Escape, ObjectRefused):
+        return None
+
+
+def _rewrite(root: Root, rewriting: Rewriting) -> bool:
+    """Change a note as it was to be, unless it is so already or somebody has changed it since; say whether it was."""
     try:
         content = root.read(rewriting.path)
         if etag(content.data) != rewriting.former:
-            return
+            return False
         data = apply(content.data, rewriting.splices)
-        if etag(data) == rewriting.etag:
-            root.replace(rewriting.path, data, expect=content.identity)
+        if etag(data) != rewriting.etag:
+            return False
+        root.replace(rewriting.path, data, expect=content.identity)
     except (Missing, NotAFolder, Escape, ObjectRefused, IdentityChanged, ValueError):
-        return
+        return False
+    except StorageFailed as error:
+        if error.errno not in _FORBIDDEN:
+            raise
+        return False
+    return True
 
 
 def _encode(entry: Entry) -> bytes:

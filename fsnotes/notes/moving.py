@@ -8,16 +8,17 @@ the journal. A note that another program saves meanwhile is computed anew from w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from fsnotes.errors import InvalidArgument, NoteChanged, Unavailable
+from fsnotes.errors import InvalidArgument, NotCounted, NoteChanged, OutcomeUnknown, Unavailable
 from fsnotes.notes.charts import Chart
 from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import Entry, Journal, Rewriting
+from fsnotes.notes.journal import Entry, Journal, Rewriting, has_happened
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted
 from fsnotes.notes.replies import MOST_TOLD
@@ -25,7 +26,7 @@ from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.workspace import Workspace
-from sandbox.errors import IdentityChanged, Missing, NotAFolder, SandboxError, TooLarge
+from sandbox.errors import IdentityChanged, Missing, NotAFolder, ObjectRefused, SandboxError, TooLarge
 from sandbox.names import RelPath
 from sandbox.records import record
 from sandbox.root import Change, Content, FileIdentity, Root, Staged, Stamp
@@ -33,10 +34,14 @@ from sandbox.root import Change, Content, FileIdentity, Root, Staged, Stamp
 ATTEMPTS: Final = 3
 """How often a move is computed anew while other programs keep saving the notes that it changes."""
 
+_AFTER: Final = "the file system failed after the move"
 _UNREADABLE: Final = "the note cannot be read"
 _TOO_LARGE: Final = "the note would be too large"
 _CHANGING: Final = "another program keeps saving the note"
 _UNWRITTEN: Final = "the note could not be written"
+
+_CHANGED: Final = (IdentityChanged, Missing, NotAFolder, ObjectRefused)
+"""What is raised before anything has moved if another program changes, removes or exchanges one of the notes."""
 
 
 @record
@@ -92,7 +97,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     """Move a note or a folder; durable when this returns. A dry run changes nothing.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
-    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable.
+    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable, and OutcomeUnknown where the
+    file system failed after the move: what is left to do stands in the journal then.
     """
     if command.dry_run:
         return _reply(_plan(workspace, scope, command))
@@ -102,8 +108,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
         for _ in range(ATTEMPTS):
             plan = _plan(workspace, scope, command)
             try:
-                staged = _moved(workspace, plan)
-            except IdentityChanged:
+                plan, staged = _moved(workspace, plan)
+            except _CHANGED:
                 continue
             return _relinked(workspace, plan, staged)
         raise NoteChanged(str(plan.course.source))
@@ -172,10 +178,12 @@ def _made(
 # -- how it is done ----------------------------------------------------------------------------
 
 
-def _moved(workspace: Workspace, plan: _Plan) -> tuple[Staged, ...]:
+def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]]:
     """Write the texts beside their notes and the journal, and move. When it fails, all is as it was.
 
-    Raises IdentityChanged where somebody has saved one of the notes since the plan.
+    Return the plan without the texts that there is no permission to write, and what waits of the others. Raises
+    one of _CHANGED where somebody has changed one of the notes since the plan, and OutcomeUnknown where only making
+    the move durable has failed.
     """
     root, journal, made = workspace.root, workspace.journal, plan.course
     if plan.texts and journal is None:
@@ -184,7 +192,9 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[Staged, ...]:
     grown = written - sum(text.identity.size for text in plan.texts)
     growth = Growth(grown, made.missing, written=written if plan.texts else None)
     with workspace.room.taking(made.target, growth):
-        staged = root.stage(text.change(root) for text in plan.texts)
+        waiting = root.stage(text.change(root) for text in plan.texts)
+        staged = tuple(each for each in waiting if each is not None)
+        plan = _without(plan, waiting)
         try:
             if journal is not None and staged:
                 _write_down(journal, plan.entry)
@@ -192,13 +202,25 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[Staged, ...]:
                 root.move_folder(made.source, made.target, expect=plan.stamp)
             elif plan.content is not None:
                 root.move(made.source, made.target, expect=plan.content.identity)
-        except (SandboxError, InvalidArgument):
+        except (SandboxError, InvalidArgument) as error:
             root.drop(staged)
+            if has_happened(root, plan.entry):
+                if journal is not None:
+                    with contextlib.suppress(SandboxError, NotCounted, Unavailable):
+                        journal.finish(root)  # or whoever changes something next
+                raise OutcomeUnknown(_AFTER) from error
             if journal is not None:
-                # The rename may have happened, and only making it durable have failed.
-                journal.finish(root)
+                journal.clear()
             raise
-    return staged
+    return plan, staged
+
+
+def _without(plan: _Plan, waiting: tuple[Staged | None, ...]) -> _Plan:
+    """Return the plan without the texts that do not wait, whose notes are left alone."""
+    texts = tuple(text for text, each in zip(plan.texts, waiting, strict=True) if each is not None)
+    refused = (text.after for text, each in zip(plan.texts, waiting, strict=True) if each is None)
+    left = (*plan.left, *(LeftAlone(str(after), 0, "", _UNWRITTEN) for after in refused))
+    return _Plan(plan.course, plan.content, plan.stamp, plan.notes, texts, left)
 
 
 def _write_down(journal: Journal, entry: Entry) -> None:
@@ -226,8 +248,11 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
         else:
             texts.append(text)
     if workspace.journal is not None and staged:
-        root.sync({text.after.parent for text in texts})
-        workspace.journal.clear()
+        try:
+            root.sync({text.after.parent for text in texts})
+            workspace.journal.clear()
+        except SandboxError as error:
+            raise OutcomeUnknown(_AFTER) from error  # the journal is still there
     not_kept = dict.fromkeys(name for each in staged for name in each.not_kept)
     return _reply(plan, texts=texts, left=left, not_kept=tuple(not_kept))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fsnotes import errors
-from fsnotes.notes.commands import AppendNote, Command, EditNote, ReadNote
+from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
@@ -47,6 +47,8 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
+        case errors.OutcomeUnknown():
+            return isinstance(command, MoveNotes)
         case errors.NotCounted():
             return command.changes or command.counts
         case _:

@@ -16,6 +16,8 @@ _STORAGE: Final = {
     errno.EROFS: "the file system is read-only",
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
+    errno.EXDEV: "nothing can be moved to another file system",
+    errno.EBUSY: "it is in use, perhaps as a mount",
     errno.ENAMETOOLONG: "the file system takes no path this long",
 }
 

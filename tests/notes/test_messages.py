@@ -593,7 +593,7 @@ def test_lines_and_what_is_quoted_of_a_note_cross_in_part() -> None:
 
 
 def test_an_error_that_no_handler_has_does_not_cross() -> None:
-    for error in (errors.InvalidState("x"), errors.OutcomeUnknown("x"), FsnotesError()):
+    for error in (errors.InvalidState("x"), errors.TooManyLinks(1), FsnotesError()):
         with pytest.raises(TypeError):
             encode_error(error)
 
@@ -908,6 +908,7 @@ def test_the_nearest_honest_reply_is_accepted(command: Command[Any], reply: Repl
         (TrashNote("a/n.md", ETAG, ENTRY), errors.NoteChanged("z.md")),
         (RestoreNote(ENTRY), errors.NoteExists("z/n.md")),
         (ReadNote("a/n"), errors.NotCounted()),
+        (CreateNote("a/n", "x"), errors.OutcomeUnknown("the file system failed after the move")),
         (FindReceipt("a/n.md", ETAG, ENTRY), errors.NoRoom("max_bytes", 3)),
     ],
 )
@@ -944,6 +945,7 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (ScanNotes(), errors.NoteTooLarge("", limit=3)),
         (SweepTemporaries(1.0), errors.Busy()),
         (CreateNote("a/n", "x"), errors.NotCounted()),
+        (MoveNotes("a/n", "a/m"), errors.OutcomeUnknown("the file system failed after the move")),
         (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
         (ReadNote("a/n"), errors.AnchorNotFound("a/n.md", line=3, nearest="text")),
         (ReadNote("a/n"), errors.AnchorCount("a/n.md", count=2, expected=1, lines=(1, 3))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -10,13 +12,18 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fsnotes.errors import Unavailable
+from fsnotes.errors import NotCounted, Unavailable
 from fsnotes.notes.commands import AppendNote, MoveNotes
-from fsnotes.notes.journal import NAME
+from fsnotes.notes.journal import LEAST_FINISHED, NAME, Journal
 from fsnotes.notes.workspace import Workspace
+from sandbox.errors import StorageFailed
+from sandbox.names import RelPath
+from sandbox.policy import Policy
+from sandbox.root import Root
 from sandbox.steps import Step
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
@@ -171,6 +178,92 @@ def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path:
         act(runner(workspace), "append")
     assert _texts(disk) == NOTES | {"log.md": b"log\nnext\n"}
     assert os.listdir(disk.path("part")) == []
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_a_note_that_may_not_be_written_after_the_kill_keeps_nobody_from_changing_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    real = Root.replace
+
+    def replace(self: Root, path: RelPath, data: bytes, **more: Any) -> Any:
+        if str(path) == "top.md":
+            raise StorageFailed(number, "x")
+        return real(self, path, data, **more)
+
+    monkeypatch.setattr(Root, "replace", replace)
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert disk.read("root/top.md") == NOTES["top.md"]
+    assert disk.read("root/deep/er/d.md") == b"![[other/b#A]]"
+    assert disk.read("root/log.md") == b"log\nnext\n"
+    assert os.listdir(disk.path("part")) == []
+
+
+def test_a_disk_that_is_full_after_the_kill_leaves_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+
+    def replace(self: Root, path: RelPath, data: bytes, **more: Any) -> Any:
+        raise StorageFailed(errno.ENOSPC, "x")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Root, "replace", replace)
+        with _workspace(disk) as workspace, pytest.raises(Unavailable):
+            act(runner(workspace), "append")
+    assert os.listdir(disk.path("part")) == [NAME]
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert _texts(disk) == wanted["note"]
+
+
+def test_what_takes_long_to_finish_is_finished_in_several_calls(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    count = 3 * LEAST_FINISHED
+    for number in range(count):
+        disk.build(f"root/many/{number}.md: [[sub/a]]")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+
+    def left() -> int:
+        return sum(disk.read(f"root/many/{number}.md") == b"[[sub/a]]" for number in range(count))
+
+    seen = [left()]
+    with (
+        disk.open_root() as root,
+        closing(Journal(disk.path("part"), clock=map(float, itertools.count()).__next__)) as journal,
+    ):
+        while True:
+            try:
+                assert journal.finish(root)
+                break
+            except NotCounted:
+                seen.append(left())
+                assert os.listdir(disk.path("part")) == [NAME]
+    assert seen[0] == count
+    assert len(seen) == 4
+    assert seen == sorted(seen, reverse=True)
+    assert left() == 0
+    assert os.listdir(disk.path("part")) == []
+
+
+@pytest.mark.parametrize("limit", [2, 3])
+def test_a_move_among_more_names_than_a_folder_may_have_is_finished_all_the_same(
+    tmp_path: Path, limit: int, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    for number in range(3):
+        disk.build(f"root/other/{number}.txt: x", f"root/sub/{number}.txt: x")
+    with (
+        disk.open_root("root", Policy(max_entries=limit)) as root,
+        closing(Journal(disk.path("part"))) as journal,
+    ):
+        assert journal.finish(root)
+    assert disk.read("root/top.md") == wanted["note"]["top.md"]
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"version": 2}', b"\xff", b"[" * 100_000])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +22,11 @@ from sandbox.errors import (
     UnacceptableName,
 )
 from sandbox.names import ROOT, RelPath
-from sandbox.policy import Policy
+from sandbox.policy import Links, Policy
 from sandbox.root import Change, Root
 from sandbox.steps import Step
 from tests.disk import Tree
+from tests.require import has_openat2, require
 
 P = RelPath.parse
 
@@ -111,6 +114,35 @@ def test_a_full_disk_leaves_nothing_of_the_others(disk: Tree, monkeypatch: pytes
     assert disk.snapshot() == before
 
 
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_file_that_may_not_be_replaced_keeps_no_other_from_its_text(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    disk.build("root/a.md: a", "root/b.md: b", "root/c.md: c")
+    real, calls = os.write, iter(range(10))
+
+    def write(fd: int, data: bytes) -> int:
+        if next(calls) == 1:
+            raise OSError(number, os.strerror(number))
+        return real(fd, data)
+
+    monkeypatch.setattr("os.write", write)
+    with disk.open_root() as root:
+        staged = root.stage(_changes(root, "a.md", "b.md", "c.md"))
+        assert [None if each is None else str(each.path) for each in staged] == ["a.md", None, "c.md"]
+        assert len(_left(disk)) == 2
+        root.drop(staged)
+    assert disk.snapshot("root") == {"a.md": b"a", "b.md": b"b", "c.md": b"c"}
+
+
+def test_a_folder_that_is_gone_needs_no_syncing(disk: Tree) -> None:
+    disk.build("root/file: ")
+    seen = []
+    with disk.open_root("root", observe=seen.append) as root:
+        root.sync([P("gone"), P("file"), ROOT])
+    assert seen == [Step.STAGE_DURABLE]
+
+
 def test_a_file_that_a_stranger_saved_since_keeps_that_text(disk: Tree) -> None:
     disk.build("root/a.md: a")
     with disk.open_root() as root:
@@ -195,3 +227,31 @@ def test_another_folder_than_the_expected_one_stays(disk: Tree) -> None:
         with pytest.raises(IdentityChanged):
             root.move_folder(P("a"), P("c"), expect=root.stamp(P("b")))
     assert disk.snapshot() == before
+
+
+def test_no_folder_moves_into_itself_by_a_link_that_is_followed(tmp_path: Path) -> None:
+    require("openat2", available=has_openat2())
+    disk = Tree(tmp_path, "openat2")
+    disk.build("root/old/a.md: a", "root/link => old")
+    before = disk.snapshot()
+    with disk.open_root("root", Policy(links=Links.WITHIN)) as root:
+        expect = root.stamp(P("old"))
+        for target in ("link/new", "link/made/new"):
+            with pytest.raises(InvalidPath):
+                root.move_folder(P("old"), P(target), expect=expect)
+    assert disk.snapshot() == before
+
+
+def test_another_file_system_is_told_apart_from_a_path_that_is_refused(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.build("root/a.md: a")
+
+    def move_file(*_: object, **more: object) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    monkeypatch.setattr("sandbox.moving.move_file", move_file)
+    with disk.open_root() as root, pytest.raises(StorageFailed) as refused:
+        root.move(P("a.md"), P("made/b.md"), expect=root.stat(P("a.md")))
+    assert refused.value.errno == errno.EXDEV
+    assert disk.snapshot("root") == {"a.md": b"a"}

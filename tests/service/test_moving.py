@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import threading
+from typing import Any
 
 import pytest
 
 from fsnotes import moves
 from fsnotes.access import Right
-from fsnotes.errors import FsnotesError, NotAllowed, NoteChanged, NoteExists, TooManyLinks, Unavailable
+from fsnotes.errors import (
+    FsnotesError,
+    NotAllowed,
+    NoteChanged,
+    NoteExists,
+    OutcomeUnknown,
+    TooManyLinks,
+    Unavailable,
+)
 from fsnotes.failures import describe
 from fsnotes.notes.etags import etag
 from fsnotes.outcomes import BEYOND
+from sandbox import staging
+from sandbox.beneath import Beneath
+from sandbox.errors import StorageFailed
+from sandbox.names import RelPath
 from sandbox.steps import Step
 from tests.disk import Interruption
 from tests.service.conftest import ALICE, BOB, Household, accept, ask
@@ -295,6 +310,83 @@ def test_a_disk_that_fails_before_the_move_changes_nothing(
     assert list(inline.top.rglob("move.json*")) == []
     service.move(ALICE, inline.uri, "p/a", "b")
     assert inline.files()["c.md"] == C.replace(b"[[a", b"[[b")
+
+
+@pytest.mark.parametrize("where", ["sandbox.moving.sync_folder", "sandbox.staging.sync_folder"])
+def test_a_disk_that_fails_after_the_move_is_no_refusal_and_the_move_is_finished(
+    inline: Household, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    _furnish(inline)
+    service = inline.service()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, broken)
+        with pytest.raises(OutcomeUnknown):
+            service.move(ALICE, inline.uri, "p/a", "b")
+    assert [line["outcome"] for line in inline.audit()] == ["outcome_unknown"]
+    service.append(ALICE, inline.uri, "log", "more")
+    files = inline.files()
+    assert files["b.md"] == A.replace(b"../c", b"c")
+    assert files["c.md"] == C.replace(b"[[a", b"[[b")
+    assert inline.temporaries() == []
+    assert list(inline.top.rglob("move.json")) == []
+
+
+def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inline.write("p/none.md", "no link")
+    service = inline.service()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbox.moving.sync_folder", broken)
+        with pytest.raises(OutcomeUnknown):
+            service.move(ALICE, inline.uri, "p", "q")
+    assert inline.files() == {"q/none.md": b"no link"}
+
+
+def test_a_note_that_may_not_be_written_is_told_of_and_blocks_no_move(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    inline.write("shared/s.md", "[[a]]")
+    real = staging.write_beside
+
+    def write(tree: Beneath, folder: int, path: RelPath, *rest: Any, **more: Any) -> Any:
+        if path.parent.name == "shared":
+            raise StorageFailed(errno.EACCES, "x")
+        return real(tree, folder, path, *rest, **more)
+
+    monkeypatch.setattr(staging, "write_beside", write)
+    told = inline.service().move(ALICE, inline.uri, "p/a", "p/b").document()
+    assert told["leftAlone"] == [{"path": "shared/s.md", "reason": "the note could not be written"}]
+    assert [note["path"] for note in told["updated"]] == ["c.md"]
+    assert inline.files()["shared/s.md"] == b"[[a]]"
+    assert inline.files()["c.md"] == C.replace(b"[[a", b"[[b")
+    assert list(inline.top.rglob("move.json")) == []
+
+
+@pytest.mark.parametrize("step", [Step.REPLACE_TEMPORARY, Step.STAGE_SYNCED, Step.MOVE_DURABLE])
+def test_a_note_that_is_removed_meanwhile_stays_away_and_blocks_no_move(
+    inline: Household, step: Step
+) -> None:
+    _furnish(inline)
+    for name in ("d", "e"):
+        inline.write(f"sub/{name}.md", "[[a]]")
+    late = Interruption(step, lambda: shutil.rmtree(inline.vault / "sub"))
+    inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b")
+    assert inline.files() == {
+        "b.md": A.replace(b"../c", b"c"),
+        "c.md": C.replace(b"[[a", b"[[b"),
+        "log.md": b"log\n",
+    }
+    assert list(inline.top.rglob("move.json")) == []
 
 
 def test_a_workspace_keeps_moving_after_a_refusal(household: Household) -> None:
