@@ -333,17 +333,18 @@ def list_trash(
 _HASH_LENGTH: Final = 32
 
 
-def is_in_trash(runner: Runner, grant: Grant, trash_id: str, *, abandoned: Callable[[], bool]) -> bool:
-    """Say whether a listing of the trash has this entry."""
+def trashed_path(runner: Runner, grant: Grant, trash_id: str, *, abandoned: Callable[[], bool]) -> str | None:
+    """Return where the note was that this entry of the trash holds; None where no listing has the entry."""
     if not is_entry_name(trash_id):
-        return False
+        return None
     # The newest come first, so this begins right above the second that the entry's name tells.
     after: str | None = trash_id[:-_HASH_LENGTH] + "f" * _HASH_LENGTH
     for _ in range(MAX_SCANS):
         page = runner.run(grant, ListTrash(after, limit=1), abandoned=abandoned)
-        if any(entry.trash_id == trash_id for entry in page.entries):
-            return True
+        for entry in page.entries:
+            if entry.trash_id == trash_id:
+                return entry.path
         after = page.resume
         if after is None or after < trash_id:
             break
-    return False
+    return None

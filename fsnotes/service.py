@@ -23,7 +23,7 @@ from fsnotes.errors import (
     NoteNotFound,
 )
 from fsnotes.link_pages import list_links
-from fsnotes.listings import ListQuery, is_in_trash, list_notes, list_trash
+from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
 from fsnotes.moves import Survey, survey
 from fsnotes.notes.commands import (
     AppendNote,
@@ -210,7 +210,8 @@ class Service:
     ) -> NotesMoved:
         """Give a note, or a folder with all in it, the path *new_path*, and rewrite the links that led there.
 
-        Never over anything. Links beyond what the caller may write are counted and stay.
+        Never over anything, and never to where the caller could read what they may not read. Links beyond what they
+        may write are counted and stay.
         """
         with self._story(call, "notes_move", workspace_uri, path, new_path=new_path) as story:
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
@@ -219,6 +220,7 @@ class Service:
                 story.enter(grant)
             else:
                 story.begin(grant)
+            sight.check_move(new_path)
             found = Survey()
             if update_links:
                 found = survey(self._runner, grant, path, new_path, abandoned=call.abandoned)
@@ -240,9 +242,12 @@ class Service:
         with self._story(call, "notes_restore", workspace_uri, new_path) as story:
             grant = self._access.authorize(call.principal, workspace_uri, Right.WRITE)
             # What the caller cannot see must not take room in the ledger either.
-            if not is_in_trash(self._runner, grant, trash_id, abandoned=call.abandoned):
+            former = trashed_path(self._runner, grant, trash_id, abandoned=call.abandoned)
+            if former is None:
                 raise NoteNotFound("trash entry", trash_id)
             story.begin(grant)
+            if new_path is not None:
+                Sight.of(self._access, call.principal, workspace_uri, former).check_move(new_path)
             self._confirmations().spend_restored(trash_id, now=self._clock())
             reply = self._runner.run(grant, RestoreNote(trash_id, new_path), abandoned=call.abandoned)
             story.done("restored", path=reply.path, after=reply.etag)

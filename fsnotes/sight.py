@@ -2,7 +2,8 @@
 
 A right to write is none to read. So without one an edit answers with no diff and a refusal with no line and no
 heading of the note. That a text which the caller sent stands there, how often and in which lines, is told all the
-same: without it nobody could edit.
+same: without it nobody could edit. And nothing is moved or restored to where the caller could read it, unless they
+can where it is.
 """
 
 from __future__ import annotations
@@ -35,6 +36,18 @@ class Sight:
         except NotAllowed:
             readable = Scope(())
         return cls(_covers(readable, path), readable)
+
+    def check_move(self, new_path: str) -> None:
+        """Raise NotAllowed if the note, or anything in the folder, could be read at *new_path* and cannot be now."""
+        if self.reads:
+            return
+        try:
+            asked = RelPath.parse(new_path)
+            places = (asked, *readings(asked))
+        except InvalidPath:
+            return  # which the workspace refuses
+        if self.readable.leads_to(asked) or any(self.readable.covers(place) for place in places):
+            raise NotAllowed("what may not be read would become readable")
 
     def sees(self, path: str) -> bool:
         """Say whether the caller could read the note *path*."""

@@ -24,7 +24,7 @@ from fsnotes.errors import (
 )
 from fsnotes.failures import describe
 from fsnotes.notes.etags import etag
-from fsnotes.outcomes import BEYOND
+from fsnotes.outcomes import BEYOND, Deletion
 from sandbox import staging
 from sandbox.beneath import Beneath
 from sandbox.errors import StorageFailed
@@ -159,6 +159,78 @@ def test_who_may_read_one_folder_is_told_of_that_one(household: Household) -> No
     assert [note["path"] for note in told["updated"]] == ["mine/m.md"]
     assert told["updatedMore"] == 1
     assert household.files()["yours/y.md"] == b"[[b]]"
+
+
+@pytest.mark.parametrize("dry", [False, True])
+@pytest.mark.parametrize(
+    ("path", "new"),
+    [
+        ("private/s", "mine/s"),
+        ("private/s.md", "mine/deep/er/s.md"),
+        ("private/f", "mine/f"),
+        ("private", "mine/private"),
+        ("private/f", "free/in"),  # free/in/out may be read
+        ("mine", "mine/s"),  # mine.md, beside the folder that may be read
+    ],
+)
+def test_a_move_is_no_way_to_read_what_may_not_be_read(
+    household: Household, path: str, new: str, dry: bool
+) -> None:
+    _furnish(household)
+    for name in ("private/s.md", "private/f/out/x.md", "mine.md"):
+        household.write(name, "SECRET")
+    household.grant(BOB, Right.WRITE)
+    for folder in ("mine", "free/in/out"):
+        household.grant(BOB, Right.READ, folder=folder)
+    before = household.files()
+    with pytest.raises(NotAllowed):
+        household.service().move(BOB, household.uri, path, new, dry_run=dry)
+    assert household.files() == before
+    assert [line["outcome"] for line in household.audit()] == ["not_allowed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "new"),
+    [
+        ("private/s", "private/t"),
+        ("private/f", "elsewhere/f"),
+        ("mine/m", "mine/sub/n"),
+        ("mine/sub", "other/sub"),
+        ("mine/m", "private/m"),
+    ],
+)
+def test_who_may_not_read_all_moves_whatever_that_makes_not_readable(
+    household: Household, path: str, new: str
+) -> None:
+    for name in ("private/s.md", "private/f/x.md", "mine/m.md", "mine/sub/n1.md"):
+        household.write(name, "text")
+    household.grant(BOB, Right.WRITE)
+    for folder in ("mine", "other"):
+        household.grant(BOB, Right.READ, folder=folder)
+    household.service().move(BOB, household.uri, path, new)
+    assert not (household.vault / path).exists()
+    assert not (household.vault / f"{path}.md").exists()
+
+
+def test_a_restore_is_no_way_to_read_what_may_not_be_read(household: Household) -> None:
+    household.write("private/s.md", "SECRET")
+    service, uri = household.service(), household.uri
+    asked = ask(service, ALICE, uri, "private/s.md")
+    arguments = {"workspaceUri": uri, "title": "private/s.md"}
+    gone = service.delete(
+        ALICE, uri, "private/s.md", arguments=arguments, state=asked.state,
+        answers={"delete_choice": accept("private/s.md")},
+    )  # fmt: skip
+    assert isinstance(gone, Deletion)
+    assert gone.trash_id is not None
+    household.grant(BOB, Right.WRITE)
+    household.grant(BOB, Right.READ, folder="mine")
+    before = household.files()
+    theirs = household.service()
+    with pytest.raises(NotAllowed):
+        theirs.restore(BOB, uri, gone.trash_id, new_path="mine/s")
+    assert household.files() == before
+    assert theirs.restore(BOB, uri, gone.trash_id, new_path="private/t").reply.path == "private/t.md"
 
 
 def test_more_than_an_answer_holds_is_counted(household: Household) -> None:
