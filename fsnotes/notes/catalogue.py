@@ -101,6 +101,12 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def seen_from(folder: str, target: str) -> str | None:
+    """Return what a link's path says from *folder*, whether anything is there; None where it leaves the workspace."""
+    parts = _walked(folder, target.split("/"))
+    return None if parts is None else "/".join(parts)
+
+
 def in_order(ids: Sequence[str], source: str) -> list[str]:
     """Return candidates for a link in the note *source* in the order in which Obsidian would open them."""
     folder = folded(folder_of(source))

@@ -7,7 +7,8 @@ would only be found from the top afterwards is written too: readers other than O
 Left alone, and reported with a reason, is what nobody can know or write: a link that answered to several files of
 which one is moved, one that its form cannot hold (a wikilink has no escapes), a relative link in a moved note to
 something that is not in the catalogue, and every link in a note that is not UTF-8. Links to files outside of what a
-grant covers, or in notes outside of it, are counted and not shown.
+grant covers, or in notes outside of it, are counted and not shown. A link from a moved note's folder to where the grant does
+not cover is counted whether anything is there or not, so that nobody finds out by moving notes.
 
 Which notes are moved where, and that nothing stands there, is decided elsewhere; so are reading and writing.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from fsnotes.notes.catalogue import Catalogue, Resolution, Style, folder_of, style_of
+from fsnotes.notes.catalogue import Catalogue, Resolution, Style, folder_of, seen_from, style_of
 from fsnotes.notes.link_forms import holds, path_for, written
 from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.markdown.links import Form, Link
@@ -89,6 +90,7 @@ class Relinking:
             return self._not_text(data, path)
         new_path = self._moves.get(path, path)
         own = self._covers(path) and self._covers(new_path)
+        relocated = folder_of(path) != folder_of(new_path)
         links = links_of(text)
         changes: dict[int, tuple[str, str]] = {}
         left: list[tuple[Link, Reason]] = []
@@ -97,6 +99,14 @@ class Relinking:
             if link.path is None or link.external or not link.target:
                 continue
             was = self._before.resolve(link, path)
+            if relocated and not any(map(self._covers, was.ids)) and _from_folder(link):
+                there = seen_from(folder_of(path), link.target)
+                if there != seen_from(folder_of(new_path), link.target):
+                    if own and (self._within is None or (there is not None and self._within(there))):
+                        left.append((link, Reason.UNKNOWN))
+                    else:
+                        outside += 1
+                continue
             target = was.id
             if target is None:
                 reason, hidden = self._unresolved(link, was, path, new_path)
@@ -137,15 +147,13 @@ class Relinking:
         self, link: Link, was: Resolution, path: str, new_path: str
     ) -> tuple[Reason | None, bool]:
         """Return why a link to no one file is reported, if the move concerns it, and whether to hide it."""
-        if was.ids:
-            moved, outside = self._judge(was.ids)
-            now = self._after.resolve(link, new_path) if path != new_path else was
-            if moved or (path != new_path and now.ids != was.ids):
-                return Reason.AMBIGUOUS, outside
+        if not was.ids:
             return None, False
-        if folder_of(path) == folder_of(new_path) or not _from_folder(link):
-            return None, False
-        return Reason.UNKNOWN, False
+        moved, outside = self._judge(was.ids)
+        now = self._after.resolve(link, new_path) if path != new_path else was
+        if moved or (path != new_path and now.ids != was.ids):
+            return Reason.AMBIGUOUS, outside
+        return None, False
 
     def _judge(self, ids: tuple[str, ...]) -> tuple[bool, bool]:
         known = self._judged.get(id(ids))

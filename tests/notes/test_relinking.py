@@ -215,11 +215,67 @@ def test_nothing_outside_of_a_grant_is_changed_or_shown(
     for path in texts:
         result, whole = bound.results[path], free.results[path]
         assert {*result.splices} <= {*whole.splices}
-        assert {*result.left_alone} <= {*whole.left_alone}
+        # What is beyond the grant is as unknown as what is not there.
+        unknown = {each for each in result.left_alone if each.reason is Reason.UNKNOWN}
+        assert {*result.left_alone} - unknown <= {*whole.left_alone}
         if not within(path):
             assert (result.splices, result.left_alone) == ((), ())
         shown = len(result.splices) + len(result.left_alone)
-        assert result.outside + shown == len(whole.splices) + len(whole.left_alone)
+        told = len(whole.splices) + len(whole.left_alone)
+        assert told <= result.outside + shown <= told + len(links(texts[path]))
+
+
+BEYOND = ["o/t.md", "o/deep/t.md", "t.md", "o/u.png", "O/t.md", "o/x.md", "p/x.md"]
+
+
+@SLOW
+@given(
+    st.sets(st.sampled_from(BEYOND)),
+    st.lists(
+        st.sampled_from(
+            [
+                "../",
+                "./",
+                "",
+                "../../",
+                "../../../",
+                "/",
+                "../o/",
+                "o/",
+                "../g/",
+                "h/",
+                "../g/h/",
+                "../O/",
+                "/../",
+            ]
+        ),
+        min_size=3,
+        max_size=6,
+    ),
+    st.lists(
+        st.sampled_from(["t", "t.md", "u.png", "x", "x.md", "deep/t", "own", "none"]), min_size=6, max_size=6
+    ),
+    st.sampled_from(["g/s.md", "g/h/s.md", "g/h/i/s.md", "g/k/r.md", "g/r.md"]),
+    st.sampled_from(["g/z.md", "g/h/z.md", "g/h/i/z.md", "g/k/z.md"]),
+)
+def test_what_is_told_of_a_moved_note_does_not_depend_on_what_is_beyond_the_grant(
+    there: set[str], befores: list[str], names: list[str], old: str, new: str
+) -> None:
+    paths = [before + name for before, name in zip(befores, names, strict=False)]
+    text = "".join(f"[x]({path})\n\n[[{path}]]\n\n" for path in paths)
+    inside = {old: text, "g/own.md": "", "g/h/own2.md": f"[[{old}]]"}
+
+    def told(more: set[str]) -> Relinked:
+        texts = inside | dict.fromkeys(more, "")
+        return Moved(texts, {old: new}, lambda path: path.startswith("g/")).results[old]
+
+    assert told(there) == told(set())
+
+
+def test_a_link_from_the_folder_is_not_taken_over_by_a_note_that_gets_its_name_unnoticed() -> None:
+    texts = {"g/s.md": "", "g/l.md": "[x](t.md)", "o/t.md": ""}
+    moved = Moved(texts, {"g/s.md": "g/t.md"}, lambda path: path.startswith("g/"))
+    assert moved.results["g/l.md"] == Relinked(outside=1)
 
 
 # -- the kinds of hurt that renaming caused elsewhere -----------------------------------------
