@@ -193,6 +193,10 @@ class NotCounted(Busy):
     """What the workspace holds is being counted or looked through, and has to be known first; nothing was done."""
 
 
+class SurveyOutdated(Busy):
+    """Files have come, gone or moved since the notes were looked through for a move; nothing was done."""
+
+
 class NoRoom(FsnotesError):
     """The change would make the workspace larger, or its disk fuller, than its owner allows; nothing was done.
 

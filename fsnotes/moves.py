@@ -1,5 +1,7 @@
 """Decides how a move is prepared: which notes it concerns is found in bounded calls that only look.
 
+Calls at the same time may move notes behind a survey's back. Then it is made anew.
+
 What a move is and how it is made is decided in `fsnotes.notes`; this module only chains calls to it.
 """
 
@@ -10,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.access import Grant
-from fsnotes.errors import LimitReached, TooManyLinks
-from fsnotes.notes.commands import SurveyMove
+from fsnotes.errors import Busy, LimitReached, SurveyOutdated, TooManyLinks
+from fsnotes.notes.commands import Moved, MoveNotes, SurveyMove
 from fsnotes.runners import Runner
 
 MAX_NOTES: Final = 5_000
@@ -21,12 +23,48 @@ MAX_SURVEYS: Final = 20_000
 """Bounded calls chained for one survey: at 40 ms each, more than a million notes."""
 
 
+SURVEYS: Final = 3
+"""How often the notes are looked through anew while files come, go or move; then what is known is taken."""
+
+
+def move(
+    runner: Runner,
+    grant: Grant,
+    path: str,
+    new_path: str,
+    *,
+    update_links: bool,
+    if_match: str | None,
+    dry_run: bool,
+    abandoned: Callable[[], bool],
+) -> tuple[Moved, int]:
+    """Move, or tell what a move would do; return that, and how many links beyond the grant it concerns.
+
+    Raises TooManyLinks, and what looking and moving raise.
+    """
+    found = Survey()
+    for left in reversed(range(SURVEYS)):
+        if update_links:
+            found = survey(runner, grant, path, new_path, abandoned=abandoned)
+        known = found.known if left else None
+        command = MoveNotes(path, new_path, found.notes, update_links, if_match, dry_run, known)
+        try:
+            return runner.run(grant, command, abandoned=abandoned), found.outside
+        except SurveyOutdated:
+            continue
+    raise Busy
+
+
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The notes with links that a move concerns, and how many such links are beyond the grant."""
+    """The notes with links that a move concerns, and how many such links are beyond the grant.
+
+    *known* is the digest of all files that there were when it began.
+    """
 
     notes: tuple[str, ...] = ()
     outside: int = 0
+    known: str | None = None
 
 
 def survey(
@@ -36,13 +74,15 @@ def survey(
     notes: list[str] = []
     outside = 0
     after: str | None = None
+    known: str | None = None
     for _ in range(MAX_SURVEYS):
         found = runner.run(grant, SurveyMove(path, new_path, after), abandoned=abandoned)
         notes += found.notes
         outside += found.outside
+        known = known or found.known
         if len(notes) > MAX_NOTES:
             raise TooManyLinks(MAX_NOTES)
         after = found.resume
         if after is None:
-            return Survey(tuple(dict.fromkeys(notes)), outside)
+            return Survey(tuple(dict.fromkeys(notes)), outside, known)
     raise LimitReached("notes to look through for links")

@@ -24,13 +24,12 @@ from fsnotes.errors import (
 )
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
-from fsnotes.moves import Survey, survey
+from fsnotes.moves import move
 from fsnotes.notes.commands import (
     AppendNote,
     Assignment,
     CreateNote,
     EditNote,
-    MoveNotes,
     ReadNote,
     RestoreNote,
     ScanNotes,
@@ -221,15 +220,20 @@ class Service:
             else:
                 story.begin(grant)
             sight.check_move(new_path)
-            found = Survey()
-            if update_links:
-                found = survey(self._runner, grant, path, new_path, abandoned=call.abandoned)
-            command = MoveNotes(path, new_path, found.notes, update_links, if_match, dry_run)
-            reply = self._runner.run(grant, command, abandoned=call.abandoned)
+            reply, outside = move(
+                self._runner,
+                grant,
+                path,
+                new_path,
+                update_links=update_links,
+                if_match=if_match,
+                dry_run=dry_run,
+                abandoned=call.abandoned,
+            )
             story.done(
                 "moved", path=reply.path, before=reply.former, after=reply.etag, new_path=reply.new_path
             )
-            return NotesMoved(reply, outside=found.outside, dry_run=dry_run, sees=sight.sees)
+            return NotesMoved(reply, outside=outside, dry_run=dry_run, sees=sight.sees)
 
     def restore(
         self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None

@@ -22,6 +22,7 @@ paths by letters rather than by components, and reads a Markdown link from the t
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,6 +138,11 @@ class Catalogue:
 
     def __contains__(self, path: str) -> bool:
         return path in self._paths.get(folded(path), ())
+
+    def digest(self) -> str:
+        """Return a digest of all ids: 32 hexadecimal digits, other ones for other ids."""
+        # SAFETY: no id has a NUL, so that no two sets of ids are one text.
+        return hashlib.blake2b("\0".join(sorted(self)).encode(), digest_size=16).hexdigest()
 
     def add(self, path: str) -> None:
         """Take one more file; nothing happens if it is there."""

@@ -26,6 +26,7 @@ class Chart:
     def __init__(self, scope: Scope, made: Course, catalogue: Catalogue) -> None:
         self.key: Final = scope, made
         self.catalogue: Final = catalogue
+        self.known: Final = catalogue.digest()
         self.moves: Final = made.moves(catalogue)
         self.relinking: Final = Relinking(
             self.moves,

@@ -252,7 +252,8 @@ class MoveNotes(Command[Moved]):
     """Move the note or folder *path* to *new_path*, and rewrite the links of *notes*, as a survey has found them.
 
     Without *update_links* no link is rewritten, nor one in what is moved. *if_match* and *dry_run* are those of
-    `EditNote`; the first is for a note.
+    `EditNote`; the first is for a note. With *known*, the digest that the survey began with, nothing is done if there
+    are other files by now: SurveyOutdated.
     """
 
     changes: ClassVar[bool] = True
@@ -263,6 +264,7 @@ class MoveNotes(Command[Moved]):
     update_links: bool = True
     if_match: str | None = None
     dry_run: bool = False
+    known: str | None = None
     lock_timeout: float = 1.0
 
 

@@ -44,7 +44,7 @@ from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.property_keys import MAX_KEY
-from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK
+from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
     MAX_NUMBER,
@@ -118,6 +118,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "first_line": _line,
     "former": _etag,
     "fragment": text_of(MAX_SHOWN),
+    "known": matching(is_catalogue_digest, "a digest"),
     "last_line": _line,
     "left_count": _count,
     "line": _count,

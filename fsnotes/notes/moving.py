@@ -12,7 +12,14 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from fsnotes.errors import InvalidArgument, NotCounted, NoteChanged, OutcomeUnknown, Unavailable
+from fsnotes.errors import (
+    InvalidArgument,
+    NotCounted,
+    NoteChanged,
+    OutcomeUnknown,
+    SurveyOutdated,
+    Unavailable,
+)
 from fsnotes.notes.charts import Chart
 from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
@@ -97,8 +104,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     """Move a note or a folder; durable when this returns. A dry run changes nothing.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
-    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted too), Unavailable, and OutcomeUnknown where the
-    file system failed after the move: what is left to do stands in the journal then.
+    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too), Unavailable, and
+    OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
     """
     if command.dry_run:
         return _reply(_plan(workspace, scope, command))
@@ -122,6 +129,8 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
     root = workspace.root
     made = course(root, scope, command.path, command.new_path)
     catalogue = workspace.atlas.catalogue(scope)
+    if command.known not in (None, catalogue.digest()):
+        raise SurveyOutdated
     chart = Chart(scope, made, catalogue) if command.update_links else None
     content, stamp, notes = None, None, 1
     if made.is_folder:

@@ -47,7 +47,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
-        case errors.OutcomeUnknown():
+        case errors.OutcomeUnknown() | errors.SurveyOutdated():
             return isinstance(command, MoveNotes)
         case errors.NotCounted():
             return command.changes or command.counts

@@ -55,6 +55,7 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.OutcomeUnknown,
     errors.PathRefused,
     errors.ReadOnlyNote,
+    errors.SurveyOutdated,
     errors.Unavailable,
 )
 """Every refusal that a handler has."""

@@ -7,8 +7,8 @@ would only be found from the top afterwards is written too: readers other than O
 Left alone, and reported with a reason, is what nobody can know or write: a link that answered to several files of
 which one is moved, one that its form cannot hold (a wikilink has no escapes), a relative link in a moved note to
 something that is not in the catalogue, and every link in a note that is not UTF-8. Links to files outside of what a
-grant covers, or in notes outside of it, are counted and not shown. A link from a moved note's folder to where the grant does
-not cover is counted whether anything is there or not, so that nobody finds out by moving notes.
+grant covers, or in notes outside of it, are counted and not shown. A link from a moved note's folder to where the
+grant does not cover is counted whether anything is there or not, so that nobody finds out by moving notes.
 
 Which notes are moved where, and that nothing stands there, is decided elsewhere; so are reading and writing.
 """

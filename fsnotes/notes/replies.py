@@ -31,6 +31,14 @@ def is_survey_position(text: str) -> bool:
     return _SURVEY_POSITION.fullmatch(text) is not None
 
 
+_DIGEST: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+def is_catalogue_digest(text: str) -> bool:
+    """Say whether *text* looks like what `Catalogue.digest` returns."""
+    return _DIGEST.fullmatch(text) is not None
+
+
 @record
 class NoteStat:
     """A note as its folder shows it, without a look into it."""
@@ -267,12 +275,13 @@ class Surveyed:
     """Which *notes* have links that a move concerns, of one stretch of the workspace, by their names before it.
 
     *outside* counts the links that it concerns and that the scope does not cover. With *resume*, which is no path and
-    tells nothing of one, the next `SurveyMove` goes on from there.
+    tells nothing of one, the next `SurveyMove` goes on from there. *known* is the digest of all files that there were.
     """
 
     notes: tuple[str, ...]
     outside: int
     resume: str | None
+    known: str
 
 
 @record

@@ -4,7 +4,8 @@ A note is looked at by its bytes first, and scanned only where it may mention wh
 workspace are looked at, since a link outside of the grant is to be counted; their names stay here. So the position in
 a survey is a digest, by which the notes are ordered: it goes on behind it, whatever has come or gone since.
 
-Limits: what other programs write to the old name behind the survey's back stays as it is written. Notes that the
+Limits: what is written to the old name behind the survey's back stays as it is written; files that come, go or move
+meanwhile are told by the digest of all that were known when it began. Notes that the
 policy keeps out (links, hard links, too large ones) are not looked at.
 """
 
@@ -57,8 +58,8 @@ def survey(
                 length += len(path)
             full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
             if digest != order[-1][0] and (full or not clock() < end):
-                return Surveyed(tuple(found), outside, digest)
-    return Surveyed(tuple(found), outside, None)
+                return Surveyed(tuple(found), outside, digest, chart.known)
+    return Surveyed(tuple(found), outside, None, chart.known)
 
 
 def _look(chart: Chart, shelves: _Shelves, path: str) -> tuple[bool, int]:

@@ -125,6 +125,7 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "deleted_at": st.just("2026-01-31T23:59:59Z"),
     "entry": st.just(ENTRY),
     "trash_id": st.just(ENTRY),
+    "known": st.just("e" * 32),
     "etag": st.just(ETAG),
     "first_line": lines,
     "former": st.just(ETAG),
@@ -296,9 +297,9 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
         SetProperties("a/n", (Assignment("k", "1"), Assignment("l", "[a]")), ("m", "n")),
         Edited("a/n.md", OTHER, ETAG, 1, "@@", True, None, ("m",), ("owner",)),  # noqa: FBT003
     ),
-    SurveyMove: (SurveyMove("a/n", "a/m", "0" * 48), Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48)),
+    SurveyMove: (SurveyMove("a/n", "a/m", "0" * 48), Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48, "e" * 32)),
     MoveNotes: (
-        MoveNotes("a/n", "b/c/m", ("a/x.md",)),
+        MoveNotes("a/n", "b/c/m", ("a/x.md",), known="0" * 32),
         Moved(
             "a/n.md",
             "b/c/m.md",
@@ -727,7 +728,7 @@ shifted = Moved("a/f", "b/c/g", None, None, 7, (), 0, 0, (), 0, ())
 def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
     check_reply(SCOPE, MoveNotes("a/n", "b/c/m"), moved)
     check_reply(SCOPE, MoveNotes("a/f", "b/c/g"), shifted)
-    check_reply(SCOPE, SurveyMove("a/n", "a/m", "5" * 48), Surveyed(("a/n.md",), 3, "6" * 48))
+    check_reply(SCOPE, SurveyMove("a/n", "a/m", "5" * 48), Surveyed(("a/n.md",), 3, "6" * 48, "e" * 32))
 
 
 @pytest.mark.parametrize(
@@ -761,10 +762,10 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (AppendNote("a/n", "x"), edited),
         (AppendNote("a/n", "x", if_match=ETAG), added),
         (AppendNote("a/n", "x", dry_run=True), added),
-        (SurveyMove("a/n", "a/m"), Surveyed(("a/n.md", "a/n.md"), 0, None)),
-        (SurveyMove("a/n", "a/m"), Surveyed((), 0, "a/n.md")),
-        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "5" * 48)),
-        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "4" * 48)),
+        (SurveyMove("a/n", "a/m"), Surveyed(("a/n.md", "a/n.md"), 0, None, "e" * 32)),
+        (SurveyMove("a/n", "a/m"), Surveyed((), 0, "a/n.md", "e" * 32)),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "5" * 48, "e" * 32)),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "4" * 48, "e" * 32)),
         (MoveNotes("a/x", "b/c/m"), moved),
         (MoveNotes("a/n", "b/c/x"), moved),
         (MoveNotes("a/n", "b/c/m", if_match=ETAG), moved),
@@ -908,6 +909,7 @@ def test_the_nearest_honest_reply_is_accepted(command: Command[Any], reply: Repl
         (TrashNote("a/n.md", ETAG, ENTRY), errors.NoteChanged("z.md")),
         (RestoreNote(ENTRY), errors.NoteExists("z/n.md")),
         (ReadNote("a/n"), errors.NotCounted()),
+        (SurveyMove("a/n", "a/m"), errors.SurveyOutdated()),
         (CreateNote("a/n", "x"), errors.OutcomeUnknown("the file system failed after the move")),
         (FindReceipt("a/n.md", ETAG, ENTRY), errors.NoRoom("max_bytes", 3)),
     ],
@@ -945,6 +947,7 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (ScanNotes(), errors.NoteTooLarge("", limit=3)),
         (SweepTemporaries(1.0), errors.Busy()),
         (CreateNote("a/n", "x"), errors.NotCounted()),
+        (MoveNotes("a/n", "a/m"), errors.SurveyOutdated()),
         (MoveNotes("a/n", "a/m"), errors.OutcomeUnknown("the file system failed after the move")),
         (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
         (ReadNote("a/n"), errors.AnchorNotFound("a/n.md", line=3, nearest="text")),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from fsnotes import moves
-from fsnotes.access import Right
+from fsnotes.access import Grant, Right
 from fsnotes.errors import (
     FsnotesError,
     NotAllowed,
@@ -23,8 +25,10 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
+from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.outcomes import BEYOND, Deletion
+from fsnotes.runners import Runner
 from sandbox import staging
 from sandbox.beneath import Beneath
 from sandbox.errors import StorageFailed
@@ -362,6 +366,47 @@ def test_of_two_moves_of_one_note_one_wins_and_links_lead_there(household: House
     assert sorted(outcomes)[0] in ("NoteNotFound", "NoteChanged", "Busy")
     assert household.files()["c.md"] == C.replace(b"[[a", f"[[{winner}".encode())
     assert f"{winner}.md" in household.files()
+
+
+class _Between:
+    """A runner that lets something happen each time a move has been surveyed."""
+
+    def __init__(self, runner: Runner, act: Callable[[], object]) -> None:
+        self._runner, self._act = runner, act
+        self.surveys = 0
+
+    def run(self, grant: Grant, command: Command[Any], **more: Any) -> Any:
+        if isinstance(command, SurveyMove) and command.after is None:
+            self.surveys += 1
+        if isinstance(command, MoveNotes):
+            self._act()
+        return self._runner.run(grant, command, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runner, name)
+
+
+def test_two_moves_at_the_same_time_keep_the_links_between_what_they_move(household: Household) -> None:
+    household.write("a.md", "[b](b.md) [[b]]")
+    household.write("b.md", "[a](a.md) [[a]]")
+    other, service = household.service(), household.service()
+    acts = iter([lambda: other.move(ALICE, household.uri, "a", "x/c")])
+    between = _Between(service._runner, lambda: next(acts, lambda: None)())
+    service._runner = between
+    told = service.move(ALICE, household.uri, "b", "y/d").document()
+    assert household.files() == {"x/c.md": b"[b](../y/d.md) [[d]]", "y/d.md": b"[a](../x/c.md) [[c]]"}
+    assert [note["path"] for note in told["updated"]] == ["y/d.md", "x/c.md"]
+    assert between.surveys == 2
+
+
+def test_files_that_never_cease_to_come_do_not_keep_a_move_from_being_made(household: Household) -> None:
+    _furnish(household)
+    service, numbers = household.service(), itertools.count()
+    between = _Between(service._runner, lambda: household.write(f"new/{next(numbers)}.md", "[[a]]"))
+    service._runner = between
+    service.move(ALICE, household.uri, "p/a", "b")
+    assert between.surveys == moves.SURVEYS
+    assert household.files()["c.md"] == C.replace(b"[[a", b"[[b")
 
 
 @pytest.mark.parametrize("where", ["sandbox.staging.os.fsync", "sandbox.slots.os.write"])
