@@ -306,8 +306,9 @@ class NotesMoved:
             shape["etag"] = reply.etag
         else:
             shape["notes"] = reply.moved
-        updated = _admitted(page, (_relinked(each) for each in reply.relinked if self.sees(each.path)))
+        # What is left to the user comes first, however many notes there are that need nothing more.
         left = _admitted(page, (_left_alone(each) for each in reply.left_alone if self.sees(each.path)))
+        updated = _admitted(page, (_relinked(each) for each in reply.relinked if self.sees(each.path)))
         shape["updated"] = updated
         if reply.relinked_count > len(updated):
             shape["updatedMore"] = reply.relinked_count - len(updated)

@@ -27,7 +27,7 @@ from fsnotes.errors import (
 from fsnotes.failures import describe
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
-from fsnotes.outcomes import BEYOND, Deletion
+from fsnotes.outcomes import BEYOND, MAX_MOVED, Deletion
 from fsnotes.runners import Runner
 from sandbox import staging
 from sandbox.beneath import Beneath
@@ -246,6 +246,19 @@ def test_more_than_an_answer_holds_is_counted(household: Household) -> None:
     assert len(told["updated"]) + told["updatedMore"] == 250
     assert len(json.dumps(told)) < 40_000
     assert all(text == b"[[b]]" for path, text in household.files().items() if path.startswith("n/"))
+
+
+def test_what_is_left_to_the_user_is_told_however_many_notes_are_rewritten(household: Household) -> None:
+    for folder in ("x", "y"):
+        household.write(f"{folder}/twin.md", "")
+    household.write("z.md", "[[twin]]")
+    for number in range(MAX_MOVED + 10):
+        household.write(f"n/{number}.md", "[[x/twin]]")
+    told = household.service().move(ALICE, household.uri, "x/twin", "x/other").document()
+    assert [(link["path"], link["link"]) for link in told["leftAlone"]] == [("z.md", "[[twin]]")]
+    assert "leftAloneMore" not in told
+    assert len(told["updated"]) == MAX_MOVED - 1
+    assert told["updatedMore"] == 11
 
 
 def test_more_notes_than_one_move_may_rewrite_are_refused(
