@@ -170,6 +170,26 @@ def test_a_moved_note_that_an_editor_replaced_after_the_kill_is_still_the_one_th
     assert disk.read("root/top.md") == b"[[b]] and [x](other/b.md)\r\n"
 
 
+def test_a_note_that_took_the_former_name_after_the_kill_does_not_undo_the_move(
+    tmp_path: Path, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    disk.build("root/sub/a.md: another")
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert _texts(disk) == wanted["note"] | {"sub/a.md": b"another"}
+
+
+def test_a_note_that_took_the_new_name_after_the_kill_does_not_make_the_move(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", "journal: written", 1) == -signal.SIGKILL
+    disk.build("root/other/b.md: another")
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert _texts(disk) == NOTES | {"log.md": b"log\nnext\n", "other/b.md": b"another"}
+
+
 def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path: Path) -> None:
     disk = _build(tmp_path, "auto")
     assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
