@@ -1,0 +1,162 @@
+"""Whether a query means a note, decided by the note itself: for those that the index does not know, or not for sure.
+
+What is asked for is looked up in the order of what it costs: the words of the text first, its structure only for
+terms that need it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fsnotes.notes.index.contents import Contents, contents_of, title_from
+from fsnotes.notes.index.folding import LETTER, indexed, plain, tokens, unspaced_runs
+from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words
+from fsnotes.notes.model import stem
+from fsnotes.notes.texts import decoded
+
+_SEPARATORS = rf"(?:(?!{LETTER})[\x00-\x7f])+"
+
+
+class Matcher:
+    """A query, ready to be compared with notes."""
+
+    __slots__ = ("_patterns", "query")
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self._patterns: dict[Words, re.Pattern[str]] = {}
+
+    def matches(self, note: Subject) -> bool:
+        """Say whether the query means *note*. Raises NotText."""
+        return any(
+            all(self.has(note, term) for term in clause.must)
+            and not any(self.has(note, term) for term in clause.never)
+            for clause in self.query.clauses
+        )
+
+    def has(self, note: Subject, term: Term) -> bool:
+        """Say whether *note* has what one term asks for. Raises NotText."""
+        match term:
+            case Words():
+                return any(self.stands_in(term, place) for place in note.places(term.where))
+            case Tagged(key, beginning):
+                keys = (tag.key for tag in note.contents.tags)
+                return any(each.startswith(key) if beginning else each == key for each in keys)
+            case Having(key, value, beginning):
+                values = note.contents.properties.get(key)
+                if values is None or value is None:
+                    return values is not None
+                return any(each.startswith(value) if beginning else each == value for each in values)
+            case Either(first, second):
+                return self.has(note, first) or self.has(note, second)
+
+    def stands_in(self, words: Words, place: Place) -> bool:
+        """Say whether *words* stand in one text."""
+        if words.token is not None:
+            return f" {words.token} " in place.row
+        if f" {' '.join(words.row)}{'' if words.beginning else ' '}" not in place.row:
+            return False
+        return not words.typed or self._typed(words).search(place.plain) is not None
+
+    def _typed(self, words: Words) -> re.Pattern[str]:
+        found = self._patterns.get(words)
+        if found is None:
+            found = self._patterns[words] = re.compile(_SEPARATORS.join(_pieces(words)))
+        return found
+
+
+def _pieces(words: Words) -> Iterator[str]:
+    """Yield what finds each part of *words* as it is typed."""
+    last = len(words.typed) - 1
+    for place, piece in enumerate(words.typed):
+        before = after = ""
+        if piece.startswith("."):
+            before = rf"(?<!{LETTER})(?<!\.)"
+        elif place or not unspaced_runs().match(piece):
+            before = rf"(?<!{LETTER})"
+        if piece[-1] in "+#":
+            signs = piece[len(piece.rstrip("+#")) :]
+            after = r"(?![+#])" if signs.startswith("++") else rf"(?![+#])(?!{LETTER})"
+        elif place < last or not (words.beginning or unspaced_runs().match(piece[-1])):
+            after = rf"(?!{LETTER})"
+        yield before + re.escape(piece) + after
+
+
+class Place:
+    """One text in which words may stand, compared when it is asked for."""
+
+    __slots__ = ("_plain", "_row", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._row: str | None = None
+        self._plain: str | None = None
+
+    @property
+    def row(self) -> str:
+        """Its tokens, each between spaces."""
+        if self._row is None:
+            self._row = f" {' '.join(tokens(indexed(self.text)))} "
+        return self._row
+
+    @property
+    def plain(self) -> str:
+        """Its plain form."""
+        if self._plain is None:
+            self._plain = plain(self.text)
+        return self._plain
+
+
+class Subject:
+    """A note that is compared with a query: its path and its bytes."""
+
+    __slots__ = ("_body", "_contents", "_data", "_rest", "path")
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self._data = data
+        self._body: Place | None = None
+        self._contents: Contents | None = None
+        self._rest: tuple[Place, ...] | None = None
+
+    @property
+    def body(self) -> Place:
+        """All of its text. Raises NotText."""
+        if self._body is None:
+            self._body = Place(decoded(self._data, path=self.path))
+        return self._body
+
+    @property
+    def contents(self) -> Contents:
+        """What is in it. Raises NotText."""
+        if self._contents is None:
+            self._contents = contents_of(self._data, path=self.path)
+        return self._contents
+
+    @property
+    def title(self) -> str:
+        """Its title, from its text or else from its path. Raises NotText."""
+        return self.contents.title or title_from(self.path)
+
+    def places(self, where: Where) -> Iterator[Place]:
+        """Yield the texts in which words may stand. Raises NotText."""
+        match where:
+            case Where.TITLE:
+                yield Place(self.title)
+            case Where.PATH:
+                yield Place(stem(self.path))
+            case Where.ANYWHERE:
+                yield self.body
+                yield from self._others()
+
+    def _others(self) -> tuple[Place, ...]:
+        """Return what is looked at beside the text, most of which stands in it too."""
+        if self._rest is None:
+            contents = self.contents
+            names = (self.title, *(tag.name for tag in contents.tags), stem(self.path))
+            self._rest = (
+                *(Place(name) for name in names),
+                *(Place(heading.text) for heading in contents.headings),
+            )
+        return self._rest

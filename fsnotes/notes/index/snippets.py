@@ -1,0 +1,122 @@
+"""Which lines of a note show why it was found: a few, with their numbers, each cut around the first hit on it.
+
+A line that has more of the terms comes before one that has fewer; they are shown in the order of the note. A note
+that is found by its title, its path, a tag or a property alone has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from fsnotes.notes.index.folding import folded
+from fsnotes.notes.index.matching import Matcher, Place
+from fsnotes.notes.index.queries import Either, Query, Term, Words
+from fsnotes.notes.markdown.lines import unified
+
+MAX_LINES: Final = 3
+MAX_CHARACTERS: Final = 200
+_BEFORE: Final = 60
+"""How many characters are shown before the hit on a line that is cut."""
+_STEP: Final = 4_096
+_OVERLAP: Final = 512
+_MAX_TRIED: Final = 2_000
+"""How many lines are looked at closely for one term: what is on line 2001 is on one of those before it as well."""
+
+
+class Line(NamedTuple):
+    """A stretch of a line: its number, counted from 1, the column where it begins, counted from 1, and its text."""
+
+    number: int
+    column: int
+    text: str
+
+
+def snippets(matcher: Matcher, text: str, *, most: int = MAX_LINES) -> tuple[Line, ...]:
+    """Return the lines of a note's *text* that show what the query found in it."""
+    lines = unified(text).split("\n")
+    seen = _Seen(lines, matcher)
+    for words in dict.fromkeys(_shown(matcher.query)):
+        seen.look_for(words)
+    chosen = sorted(seen.found, key=lambda number: (-len(seen.found[number]), number))[:most]
+    return tuple(
+        stretch(lines[number], number + 1, _first_of(matcher, seen.found[number]))
+        for number in sorted(chosen)
+    )
+
+
+def stretch(line: str, number: int, is_hit: Callable[[str], bool]) -> Line:
+    """Return a line, or the stretch of it around the first place where it *is_hit*, if that can be found."""
+    if len(line) <= MAX_CHARACTERS:
+        return Line(number, 1, line.rstrip())
+    start = max(0, min(_place(line, is_hit) - _BEFORE, len(line) - MAX_CHARACTERS))
+    return Line(number, start + 1, line[start : start + MAX_CHARACTERS].rstrip())
+
+
+def _shown(query: Query) -> Iterable[Words]:
+    for clause in query.clauses:
+        for term in clause.must:
+            yield from _words(term)
+
+
+def _words(term: Term) -> tuple[Words, ...]:
+    match term:
+        case Words():
+            return (term,)
+        case Either(first, second):
+            return first, second
+        case _:
+            return ()
+
+
+class _Seen:
+    """The lines of a text, and which words were found on which of them."""
+
+    def __init__(self, lines: list[str], matcher: Matcher) -> None:
+        self._lines = lines
+        self._matcher = matcher
+        self._folded = folded("\n".join(lines)).split("\n")
+        self.found: dict[int, list[Words]] = {}
+
+    def look_for(self, words: Words) -> None:
+        """Note the lines that have *words*, or their first one where they are on no line together."""
+        if not self._note(words, words):
+            self._note(
+                words, Words(words.where, words.row[:1], beginning=len(words.row) == 1 and words.beginning)
+            )
+
+    def _note(self, words: Words, sought: Words) -> bool:
+        first, tried, any_line = sought.row[0], 0, False
+        for number, line in enumerate(self._folded):
+            if first in line and tried < _MAX_TRIED:
+                tried += 1
+                if self._matcher.stands_in(sought, Place(self._lines[number])):
+                    self.found.setdefault(number, []).append(words)
+                    any_line = True
+        return any_line
+
+
+def _first_of(matcher: Matcher, found: list[Words]) -> Callable[[str], bool]:
+    def is_hit(text: str) -> bool:
+        place = Place(text)
+        return any(matcher.stands_in(words, place) for words in found)
+
+    return is_hit
+
+
+def _place(line: str, is_hit: Callable[[str], bool]) -> int:
+    """Return about where on a long line the first hit is, 0 if it is nowhere."""
+    for start in range(0, len(line), _STEP):
+        piece = line[start : start + _STEP + _OVERLAP]
+        if not is_hit(piece):
+            continue
+        # The hit begins behind what can be cut off before it; the cut may split a word, so it only gets closer.
+        low, high = 0, len(piece)
+        while high - low > _BEFORE // 2:
+            middle = (low + high) // 2
+            if is_hit(piece[middle:]):
+                low = middle
+            else:
+                high = middle
+        return start + low
+    return 0
