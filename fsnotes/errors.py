@@ -217,6 +217,10 @@ class Unavailable(FsnotesError):
         self.why = why
 
 
+class IndexUnusable(Unavailable):
+    """The search index is missing, damaged, or just being written or replaced: a search has to do without it."""
+
+
 class OutcomeUnknown(FsnotesError):
     """A change was begun and nobody can say what became of it: it may have been made, whole, or not at all."""
 

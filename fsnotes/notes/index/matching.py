@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fsnotes.notes.index.contents import Contents, contents_of, title_from
+from fsnotes.notes.index.contents import Contents, contents_of
 from fsnotes.notes.index.folding import LETTER, indexed, plain, tokens, unspaced_runs
 from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words
 from fsnotes.notes.model import stem
 from fsnotes.notes.texts import decoded
+from fsnotes.notes.titles import title_of
 
 _SEPARATORS = rf"(?:(?!{LETTER})[\x00-\x7f])+"
 
@@ -111,13 +112,14 @@ class Place:
 class Subject:
     """A note that is compared with a query: its path and its bytes."""
 
-    __slots__ = ("_body", "_contents", "_data", "_rest", "path")
+    __slots__ = ("_body", "_contents", "_data", "_rest", "_title", "path")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self._data = data
         self._body: Place | None = None
         self._contents: Contents | None = None
+        self._title: str | None = None
         self._rest: tuple[Place, ...] | None = None
 
     @property
@@ -136,8 +138,10 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """Its title, from its text or else from its path. Raises NotText."""
-        return self.contents.title or title_from(self.path)
+        """Its title, from its text or else from its path."""
+        if self._title is None:
+            self._title = title_of(self._data, self.path.rpartition("/")[2])
+        return self._title
 
     def places(self, where: Where) -> Iterator[Place]:
         """Yield the texts in which words may stand. Raises NotText."""

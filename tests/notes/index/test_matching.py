@@ -93,7 +93,7 @@ def test_what_must_not_stand_there_as_typed_may_stand_there_otherwise() -> None:
     assert means("x -foo_bar", "x foo bar")
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_the_matcher_finds_what_the_oracle_finds(data: st.DataObject) -> None:
     path = data.draw(oracle.folders) + data.draw(st.sampled_from(["a", "abc", "漢字設 b", "note"])) + ".md"
@@ -107,7 +107,7 @@ def test_the_oracle_finds_and_misses_about_as_often() -> None:
     """Random queries that no note answers would prove nothing."""
     seen: list[bool] = []
 
-    @settings(max_examples=150, database=None, derandomize=True)
+    @settings(max_examples=150, database=None, derandomize=True, deadline=None)
     @given(oracle.notes("a/abc.md"), oracle.queries)
     def run(note: oracle.Note, query: tuple[oracle.Side, ...]) -> None:
         seen.append(oracle.finds(query, note))

@@ -1,0 +1,141 @@
+"""A page of hits: what the index gives, and notes that are looked through because it does not know them, each read.
+
+Every note is read before it is told of, since its lines are shown; so what has changed since it was indexed is found
+out, and what is typed with punctuation is looked up. A call ends after some time; it says where the next one goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from fsnotes.errors import NotText
+from fsnotes.notes.index.building import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.matching import Matcher, Subject
+from fsnotes.notes.index.reader import Reader
+from fsnotes.notes.index.searching import Asked, Position, candidates
+from fsnotes.notes.index.snippets import Line, snippets
+from sandbox.errors import InvalidPath, RootUnusable, SandboxError
+from sandbox.names import RelPath
+from sandbox.root import Root
+
+MOST_HITS: Final = 50
+"""Most hits of a page."""
+_SPARE: Final = 200
+"""How many candidates more a call fetches than it needs: some may not be what they seem."""
+
+
+class Hit(NamedTuple):
+    """A note that was found, and the lines that show it."""
+
+    path: str
+    title: str
+    lines: tuple[Line, ...]
+
+
+class Page(NamedTuple):
+    """Hits in order. *after* is where the next page goes on, None at the end; *total* is at most how many there are.
+
+    *total* is exact if the index is, nothing in it has changed and `Query.exact`.
+    """
+
+    hits: tuple[Hit, ...]
+    after: Position | None
+    total: int
+
+
+class LookedThrough(NamedTuple):
+    """Hits among notes that were read, those paths that are left for another call, and how many could not be read."""
+
+    hits: tuple[Hit, ...]
+    left: tuple[str, ...]
+    unread: int
+
+
+def page(
+    reader: Reader,
+    root: Root,
+    asked: Asked,
+    *,
+    limit: int,
+    clock: Callable[[], float],
+    after: Position | None = None,
+    without: Iterable[str] = (),
+) -> Page:
+    """Return at most *limit* hits behind *after* that the index gives, leaving out the notes at the paths *without*.
+
+    For about CALL_SECONDS: a page may be shorter than *limit*, even empty, and not the last. Raises IndexUnusable and
+    RootUnusable.
+    """
+    limit = max(1, min(limit, MOST_HITS))
+    end = clock() + CALL_SECONDS
+    with reader.view() as view:
+        found = candidates(view, asked, after=after, most=limit + _SPARE, without=without)
+    hits: list[Hit] = []
+    size = 0
+    for place, candidate in enumerate(found.candidates, start=1):
+        data = _read(root, candidate.path)
+        if data is not None:
+            size += len(data)
+            hit = _hit(asked.matcher, candidate.path, data, asked)
+            if hit is not None:
+                hits.append(hit)
+        if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
+            last = place == len(found.candidates) and not found.more
+            return Page(tuple(hits), None if last else candidate.position, found.total)
+    rest = found.candidates[-1].position if found.more and found.candidates else None
+    return Page(tuple(hits), rest, found.total)
+
+
+def look_through(
+    root: Root, asked: Asked, paths: Sequence[str], *, clock: Callable[[], float], most: int = MOST_HITS
+) -> LookedThrough:
+    """Read the notes at *paths* in order, and return those that the query means, at most *most*.
+
+    For about CALL_SECONDS. A path where no note is, or that may not be told of, is passed over. Raises RootUnusable.
+    """
+    end = clock() + CALL_SECONDS
+    hits: list[Hit] = []
+    size = unread = 0
+    for place, path in enumerate(paths):
+        if place and (len(hits) >= most or size >= CALL_BYTES or clock() >= end):
+            return LookedThrough(tuple(hits), tuple(paths[place:]), unread)
+        data = _read(root, path) if asked.admits(path) else None
+        if data is None:
+            continue
+        size += len(data)
+        try:
+            hit = _meant(asked.matcher, path, data, asked)
+        except NotText:
+            unread += 1
+        else:
+            if hit is not None:
+                hits.append(hit)
+    return LookedThrough(tuple(hits), (), unread)
+
+
+def _read(root: Root, path: str) -> bytes | None:
+    """Return a note's bytes, None where there is none that is served."""
+    try:
+        return root.read(RelPath.parse(path)).data
+    except RootUnusable:
+        raise
+    except (SandboxError, InvalidPath):
+        return None
+
+
+def _hit(matcher: Matcher, path: str, data: bytes, asked: Asked) -> Hit | None:
+    try:
+        return _meant(matcher, path, data, asked)
+    except NotText:
+        return None
+
+
+def _meant(matcher: Matcher, path: str, data: bytes, asked: Asked) -> Hit | None:
+    note = Subject(path, data)
+    if not matcher.matches(note):
+        return None
+    key = asked.tag_key()
+    if key is not None and all(tag.key != key for tag in note.contents.tags):
+        return None
+    return Hit(path, note.title, snippets(matcher, note.body.text))

@@ -1,0 +1,173 @@
+"""The folder of the index, and how its files are opened: by SQLite alone, and only if they are plain files of ours.
+
+SQLite wants a path; names are looked at, removed and replaced through a descriptor of the folder. No other descriptor
+of a database is ever opened in this process: closing one would drop SQLite's locks.
+
+A power cut may leave a file that was not synchronized in any state. So each has the id of the boot under which it was
+last written, and a mark that it was closed properly; without the mark, a file of another boot is not trusted.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sqlite3
+import stat
+from typing import Final
+from urllib.parse import quote
+
+from fsnotes.errors import Busy, IndexUnusable, Unavailable
+
+CURRENT: Final = "search.sqlite3"
+NEXT: Final = "search-next.sqlite3"
+LOCK: Final = "search.lock"
+_COMPANIONS: Final = ("-journal", "-wal", "-shm")
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_LOCK_FILE: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+Identity = tuple[int, int]
+
+BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DISK: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG}
+)
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return the primary code of an error of SQLite, 0 where it has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Say whether *error* means that the file is no index, and not that it or the disk cannot be used right now."""
+    return code_of(error) not in BUSY | _DISK
+
+
+def translated(error: sqlite3.Error) -> Busy | Unavailable:
+    """Return what an error that is no damage is to the caller."""
+    if code_of(error) in BUSY:
+        return Busy("the search index is in use")
+    if code_of(error) == sqlite3.SQLITE_FULL:
+        return Unavailable("the disk is full")
+    return Unavailable("the search index cannot be written")
+
+
+class Folder:
+    """The folder of one workspace's index. Close it."""
+
+    __slots__ = ("_fd", "_lock", "path")
+
+    def __init__(self, path: str) -> None:
+        """Open the folder. Raises Unavailable."""
+        self.path = path
+        self._lock = -1
+        try:
+            self._fd = os.open(path, _FOLDER)
+        except (OSError, ValueError) as error:
+            raise Unavailable("the folder of the search index cannot be used") from error
+
+    def close(self) -> None:
+        """Close the folder and let go of the lock."""
+        for descriptor in (self._lock, self._fd):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._lock = self._fd = -1
+
+    def lock(self) -> None:
+        """Become the only writer of all processes, until `close`. Raises Busy while another one is."""
+        try:
+            descriptor = os.open(LOCK, _LOCK_FILE, 0o600, dir_fd=self._fd)
+        except OSError as error:
+            raise Unavailable("the folder of the search index cannot be used") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in (errno.EWOULDBLOCK, errno.EINTR):
+                raise Busy("another process keeps the search index") from error
+            raise Unavailable("the folder of the search index cannot be used") from error
+        self._lock = descriptor
+
+    def relock(self) -> None:
+        """Make sure that the lock is still the one that others would take. Raises Busy and Unavailable."""
+        if self._lock < 0 or _identity(os.fstat(self._lock)) != self.identity(LOCK):
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+            self.lock()
+
+    def identity(self, name: str) -> Identity | None:
+        """Return which file has this name, if it is one that may be opened: plain, ours, under one name only."""
+        try:
+            status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_uid != os.geteuid():
+            return None
+        return _identity(status)
+
+    def size(self, name: str) -> int:
+        """Return the size of a file, in bytes; 0 where there is none."""
+        try:
+            return os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_size
+        except OSError:
+            return 0
+
+    def discard(self, name: str) -> None:
+        """Remove a database and what belongs to it, whatever it is. Raises Unavailable."""
+        for each in (*(name + suffix for suffix in _COMPANIONS), name):
+            self._remove(each)
+
+    def promote(self, name: str, over: str) -> None:
+        """Give a closed database the name of another one that is closed. Raises Unavailable."""
+        for each in (over, name):
+            for suffix in _COMPANIONS:
+                # SAFETY: what is left of a journal would be played back into the file that takes the name. Both files
+                # are closed, so their journals are empty; a kill in between leaves one of them whole.
+                self._remove(each + suffix)
+        try:
+            os.rename(name, over, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except OSError as error:
+            raise Unavailable("the folder of the search index cannot be used") from error
+
+    def _remove(self, name: str) -> None:
+        try:
+            os.unlink(name, dir_fd=self._fd)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise Unavailable("the folder of the search index cannot be used") from error
+
+    def connect(
+        self, name: str, mode: str, *, timeout: float, pragmas: tuple[str, ...]
+    ) -> sqlite3.Connection:
+        """Open a database with SQLite: *mode* `ro`, `rw` or `rwc`. Raises sqlite3.Error, and IndexUnusable.
+
+        What is there must be a file that may be opened, and the same before and after.
+        """
+        before = self.identity(name)
+        if before is None and mode != "rwc":
+            raise IndexUnusable("there is no search index")
+        path = quote(os.path.join(self.path, name))
+        connection = sqlite3.connect(
+            f"file:{path}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=timeout,
+            check_same_thread=False,
+        )
+        try:
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            after = self.identity(name)
+            if after is None or before not in (None, after):
+                raise IndexUnusable("another file took the place of the search index")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
