@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from fsnotes.errors import NotText
 from fsnotes.notes.index.building import CALL_BYTES, CALL_SECONDS
 from fsnotes.notes.index.matching import Matcher, Subject
-from fsnotes.notes.index.reader import Reader
+from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.searching import Asked, Position, candidates
 from fsnotes.notes.index.snippets import Line, snippets
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
@@ -21,8 +21,10 @@ from sandbox.root import Root
 
 MOST_HITS: Final = 50
 """Most hits of a page."""
-_SPARE: Final = 200
-"""How many candidates more a call fetches than it needs: some may not be what they seem."""
+_SPARE: Final = 20
+_MORE_TO_SPARE: Final = 200
+"""How many candidates more a call fetches than it needs: some may not be what they seem, and many where it is looked up
+how a word is typed."""
 
 
 class Hit(NamedTuple):
@@ -36,12 +38,13 @@ class Hit(NamedTuple):
 class Page(NamedTuple):
     """Hits in order. *after* is where the next page goes on, None at the end; *total* is at most how many there are.
 
-    *total* is exact if the index is, nothing in it has changed and `Query.exact`.
+    *total* is exact if the index is, nothing in it has changed and `Query.exact`. *standing* is that of the index.
     """
 
     hits: tuple[Hit, ...]
     after: Position | None
     total: int
+    standing: Standing
 
 
 class LookedThrough(NamedTuple):
@@ -69,12 +72,14 @@ def page(
     """
     limit = max(1, min(limit, MOST_HITS))
     end = clock() + CALL_SECONDS
+    spare = _SPARE if asked.matcher.query.exact else _MORE_TO_SPARE
     with reader.view() as view:
-        found = candidates(view, asked, after=after, most=limit + _SPARE, without=without)
+        state = standing(view)
+        found = candidates(view, asked, after=after, most=limit + spare, without=without)
     hits: list[Hit] = []
     size = 0
     for place, candidate in enumerate(found.candidates, start=1):
-        data = _read(root, candidate.path)
+        data = read_note(root, candidate.path)
         if data is not None:
             size += len(data)
             hit = _hit(asked.matcher, candidate.path, data, asked)
@@ -82,9 +87,9 @@ def page(
                 hits.append(hit)
         if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
             last = place == len(found.candidates) and not found.more
-            return Page(tuple(hits), None if last else candidate.position, found.total)
+            return Page(tuple(hits), None if last else candidate.position, found.total, state)
     rest = found.candidates[-1].position if found.more and found.candidates else None
-    return Page(tuple(hits), rest, found.total)
+    return Page(tuple(hits), rest, found.total, state)
 
 
 def look_through(
@@ -100,7 +105,7 @@ def look_through(
     for place, path in enumerate(paths):
         if place and (len(hits) >= most or size >= CALL_BYTES or clock() >= end):
             return LookedThrough(tuple(hits), tuple(paths[place:]), unread)
-        data = _read(root, path) if asked.admits(path) else None
+        data = read_note(root, path) if asked.admits(path) else None
         if data is None:
             continue
         size += len(data)
@@ -114,7 +119,7 @@ def look_through(
     return LookedThrough(tuple(hits), (), unread)
 
 
-def _read(root: Root, path: str) -> bytes | None:
+def read_note(root: Root, path: str) -> bytes | None:
     """Return a note's bytes, None where there is none that is served."""
     try:
         return root.read(RelPath.parse(path)).data

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from fsnotes.errors import InvalidYaml
 from fsnotes.notes.catalogue import folded as folded_path
 from fsnotes.notes.index.queries import MAX_VALUE
+from fsnotes.notes.markdown.blocks import Heading
 from fsnotes.notes.markdown.front import bounds
 from fsnotes.notes.markdown.inlines import inlines
 from fsnotes.notes.markdown.links import Link
@@ -19,14 +21,6 @@ from fsnotes.notes.tags import TagUse, counted
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.titles import title_of
 from sandbox.names import MAX_NAME_BYTES
-
-
-class Heading(NamedTuple):
-    """A heading: its level, its line, counted from 1, and what stands in it, inline markup as written."""
-
-    level: int
-    line: int
-    text: str
 
 
 class Contents(NamedTuple):
@@ -59,7 +53,7 @@ def contents_of(data: bytes, *, path: str) -> Contents:
     return Contents(
         text,
         title_of(data, ""),
-        tuple(Heading(each.level, each.line, each.text) for each in found.headings),
+        tuple(found.headings),
         counted([*(term.text for term in properties.tags()), *(tag.name for tag in inside.tags)]),
         tuple(sorted(_stems([*outside, *inside.links]))),
         _values(properties),
@@ -71,6 +65,7 @@ def title_from(path: str) -> str:
     return " ".join(stem(path.rpartition("/")[2]).split())
 
 
+@lru_cache(maxsize=8192)
 def link_stem(target: str) -> str | None:
     """Return the name under which links to the file *target*, or to the end of its path, are found.
 

