@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from fsnotes.errors import NotText
-from fsnotes.notes.index.building import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.searching import Asked, Position, candidates

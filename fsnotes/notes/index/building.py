@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from fsnotes.errors import NoteNotFound, PathRefused
 from fsnotes.notes.commands import Skipped
+from fsnotes.notes.index.bounds import CALL_BYTES
 from fsnotes.notes.index.rows import Row, Stat, row_of
 from fsnotes.notes.index.store import Doc, Store
 from fsnotes.notes.model import is_note
@@ -26,10 +27,6 @@ from sandbox.errors import Missing, NotAFolder, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Kind, Root
 
-CALL_SECONDS: Final = 0.04
-"""A call begins no further piece once it has taken this long."""
-CALL_BYTES: Final = 1 << 20
-"""A call reads no further note once it has read this much; one note may be as large by itself."""
 PIECE: Final = 16
 """How many notes are written at once, and between two looks at the clock."""
 COMMIT_NOTES: Final = 2_048

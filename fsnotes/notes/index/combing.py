@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from fsnotes.errors import InvalidArgument, NotText
 from fsnotes.notes.index import marks
 from fsnotes.notes.index.answering import MOST_HITS, Hit, read_note
-from fsnotes.notes.index.building import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
 from fsnotes.notes.index.reader import Reader, Standing, View, standing
 from fsnotes.notes.index.regexes import Pattern, Unfinished, searchable
 from fsnotes.notes.index.searching import Asked

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
-from fsnotes.notes.index.building import CALL_SECONDS, Builder, Survey, Vault, refresh
+from fsnotes.notes.index.bounds import CALL_SECONDS
+from fsnotes.notes.index.building import Builder, Survey, Vault, refresh
 from fsnotes.notes.index.files import CURRENT, NEXT, Folder
 from fsnotes.notes.index.store import MERGE_PAGES, Store
 from fsnotes.notes.model import is_note

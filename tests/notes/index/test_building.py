@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fsnotes.notes.index import building, keeping
+from fsnotes.notes.index import bounds, building, keeping
 from fsnotes.notes.index.keeping import Keeper, Progress
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
@@ -225,7 +225,7 @@ def test_calls_are_short_and_changes_between_them_are_not_lost(
     for number in range(120):
         shelf.write(f"f{number % 5}/{number}.md", f"word w{number}")
     ticks = itertools.count()
-    shelf.vault = shelf.vault._replace(clock=lambda: next(ticks) * building.CALL_SECONDS / pieces)
+    shelf.vault = shelf.vault._replace(clock=lambda: next(ticks) * bounds.CALL_SECONDS / pieces)
     keeper = shelf.keep()
     seen: list[Progress] = []
     for call in itertools.count():
@@ -274,7 +274,7 @@ def test_a_worn_index_is_made_anew_beside_itself_and_searches_go_on(
         shelf.write(f"{number}.md", f"word changed c{number}")
         shelf.refresh(f"{number}.md")
     ticks = itertools.count()
-    shelf.keep()._vault = shelf.vault._replace(clock=lambda: next(ticks) * building.CALL_SECONDS / 2)
+    shelf.keep()._vault = shelf.vault._replace(clock=lambda: next(ticks) * bounds.CALL_SECONDS / 2)
     changed = 0
     while not shelf.keep().step().idle:
         assert sorted(shelf.finds("word")) == shelf.paths()
@@ -349,3 +349,13 @@ def test_strange_numbers_of_files_are_kept(tmp_path: Path) -> None:
         assert len(shelf.finds("word")) == 2
         assert isinstance(shelf.keep(), Keeper)
         assert shelf.boot == BOOT
+
+
+def test_the_folder_of_the_index_may_have_any_name(tmp_path: Path) -> None:
+    with Shelf(tmp_path / "a b?c=d#e%41é&mode=ro") as shelf:
+        shelf.write("a.md", "word")
+        shelf.settle()
+        assert shelf.finds("word") == ["a.md"]
+        assert [path.name for path in shelf.index_path.iterdir() if path.suffix == ".sqlite3"] == [
+            "search.sqlite3"
+        ]

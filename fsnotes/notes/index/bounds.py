@@ -1,0 +1,10 @@
+"""How much one call does: a worker that is asked for long work is asked again and again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CALL_SECONDS: Final = 0.04
+"""A call begins no further piece once it has taken this long."""
+CALL_BYTES: Final = 1 << 20
+"""A call reads no further note once it has read this much; one note may be as large by itself."""
