@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fsnotes.notes.etags import etag
 from fsnotes.notes.index import bounds, building, keeping
 from fsnotes.notes.index.keeping import Keeper, Progress
+from fsnotes.notes.index.reader import known
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.root import Content, Root
@@ -359,3 +361,28 @@ def test_the_folder_of_the_index_may_have_any_name(tmp_path: Path) -> None:
         assert [path.name for path in shelf.index_path.iterdir() if path.suffix == ".sqlite3"] == [
             "search.sqlite3"
         ]
+
+
+def test_a_note_that_moves_to_where_a_survey_has_been_is_not_forgotten(shelf: Shelf) -> None:
+    for number in range(60):
+        shelf.write(f"{number:02d}.md", f"word w{number}")
+    shelf.settle()
+    ticks = itertools.count()
+    shelf.keep()._filling.vault = shelf.vault._replace(clock=lambda: next(ticks) * bounds.CALL_SECONDS)
+    shelf.keep().look_again()
+    assert shelf.keep().step().phase == "surveying"
+    shelf.rename("59.md", "00a.md")
+    shelf.refresh("59.md", "00a.md")
+    shelf.keep()._filling.vault = shelf.vault
+    shelf.settle()
+    assert shelf.finds("w59") == ["00a.md"]
+
+
+def test_a_reader_is_told_which_state_of_a_note_is_indexed(shelf: Shelf) -> None:
+    shelf.write("a.md", "word")
+    shelf.write("b.md", b"\xff")
+    shelf.settle()
+    with shelf.reader.view() as view:
+        assert known(view, ["a.md", "b.md", "c.md"]) == {"a.md": etag(b"word"), "b.md": etag(b"\xff")}
+        assert known(view, []) == {}
+        assert len(known(view, [f"{number}.md" for number in range(2_000)] + ["a.md"])) == 1
