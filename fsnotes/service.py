@@ -22,6 +22,7 @@ from fsnotes.errors import (
     FsnotesError,
     NoteNotFound,
 )
+from fsnotes.hits import NotesFound
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
 from fsnotes.moves import move
@@ -51,6 +52,7 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.runners import Runner
+from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
 from fsnotes.story import Story
 from fsnotes.tag_pages import list_tags
@@ -115,6 +117,12 @@ class Service:
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
             command = ReadNote(path, heading, start_line, end_line, start_column, READ_CHARACTERS)
             return NoteRead(self._runner.run(grant, command, abandoned=call.abandoned))
+
+    def search(self, call: Call, workspace_uri: str, query: str, **more: Any) -> NotesFound:
+        """Find notes, page by page. The keyword arguments are those of `search_notes`."""
+        with self._story(call, "notes_search", workspace_uri, more.get("folder")):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return search_notes(self._runner, grant, query, abandoned=call.abandoned, **more)
 
     def links(self, call: Call, workspace_uri: str, path: str, **query: Any) -> LinksListed:
         """List links, page by page. The keyword arguments are those of `list_links`."""

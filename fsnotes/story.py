@@ -19,7 +19,9 @@ from fsnotes.runners import Runner
 
 _log = logging.getLogger("fsnotes.service")
 
-_UNCHANGED_TOOLS: Final = frozenset({"notes_links", "notes_list", "notes_read", "notes_tags", "notes_trash"})
+_UNCHANGED_TOOLS: Final = frozenset(
+    {"notes_links", "notes_list", "notes_read", "notes_search", "notes_tags", "notes_trash"}
+)
 
 
 class Story:

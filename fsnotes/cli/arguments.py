@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, keys, links, moves, notes, server, tags
+from fsnotes.cli import doctor, edits, keys, links, moves, notes, search, server, tags
 from fsnotes.cli.console import one_line
 from fsnotes.link_pages import DIRECTIONS
 from fsnotes.listings import MAX_LIMIT, SORTS
@@ -106,6 +106,15 @@ def parser() -> argparse.ArgumentParser:
     )
     read.add_argument("--start-line", type=int, metavar="N", help="from this line on")
     read.add_argument("--end-line", type=int, metavar="N", help="up to this line")
+
+    sought = _notes_command(commands, "search", "find notes by words, tags and properties", search.search)
+    sought.add_argument(
+        "query", help='words, "phrases", -not, prefix*, OR, title:x, path:x, tag:x, prop:key=value'
+    )
+    sought.add_argument("--folder", default="", help="only in this folder of the workspace")
+    sought.add_argument("--tag", help="only notes with this tag, or with one nested in it")
+    sought.add_argument("--regex", action="store_true", help="the query is an RE2 pattern for the text")
+    _paged(sought)
 
     create = _notes_command(commands, "create", "make a note from --content or standard input", notes.create)
     create.add_argument("path", help="where in the workspace; .md is added, folders are made")

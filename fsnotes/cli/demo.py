@@ -127,6 +127,7 @@ class _Play:
         say(f"A sample workspace: {self._folder}")
         say()
         self._list()
+        self._search()
         self._escape()
         state = self._form()
         self._decline(state)
@@ -154,8 +155,20 @@ class _Play:
             listed["skipped"] == [{"path": "shortcut.md", "reason": "link"}],
         )
 
+    def _search(self) -> None:
+        self._console.say('2. It searches for "monday".')
+        found = self._call("notes_search", {"query": "monday"})["structuredContent"]["hits"]
+        for hit in found:
+            for line in hit["lines"]:
+                self._console.say(f"   {hit['path']}, line {line['line']}: {line['text']}")
+        self._expect(
+            "the one note that has the word, with its line",
+            [(hit["path"], hit["lines"]) for hit in found]
+            == [("Projects/TPS report.md", [{"line": 4, "text": "Draft for Monday."}])],
+        )
+
     def _escape(self) -> None:
-        self._console.say("2. It tries to leave the folder.")
+        self._console.say("3. It tries to leave the folder.")
         for path in ("../secret.md", "shortcut.md"):
             result = self._call("notes_read", {"path": path})
             refused = result.get("isError") is True and _OUTSIDE.strip() not in json.dumps(result)
@@ -167,7 +180,7 @@ class _Play:
         )
 
     def _form(self) -> str:
-        self._console.say('3. It asks to delete "TPS report". Two notes have that title, so you are asked.')
+        self._console.say('4. It asks to delete "TPS report". Two notes have that title, so you are asked.')
         asked = self._call("notes_delete", {"title": "TPS report"})
         form = asked.get("inputRequests", {}).get("delete_choice", {}).get("params", {})
         for line in str(form.get("message", "")).splitlines():
@@ -176,7 +189,7 @@ class _Play:
         return str(asked.get("requestState"))
 
     def _decline(self, state: str) -> None:
-        self._console.say("4. You decline.")
+        self._console.say("5. You decline.")
         declined = self._call(
             "notes_delete",
             {"title": "TPS report"},
@@ -192,7 +205,7 @@ class _Play:
         self._expect("the declined question cannot be answered a second time", "error" in replay)
 
     def _delete(self) -> None:
-        self._console.say("5. You ask for the old one to go, and confirm.")
+        self._console.say("6. You ask for the old one to go, and confirm.")
         title = "Projects/TPS report (old).md"
         asked = self._call("notes_delete", {"title": title})
         state = str(asked.get("requestState"))

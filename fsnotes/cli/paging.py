@@ -46,7 +46,7 @@ def show_document(options: argparse.Namespace, console: Console, found: Iterator
         for key, value in page.document().items():
             if isinstance(value, list):
                 whole.setdefault(key, []).extend(value)
-            elif _is_one_page(options):
+            elif key != "nextCursor" or _is_one_page(options):
                 whole[key] = value
     if "skipped" in whole:
         whole["skipped"] = _added_up(whole["skipped"])

@@ -38,6 +38,8 @@ from fsnotes.notes.commands import (
     RestoreNote,
     Scanned,
     ScanNotes,
+    Searched,
+    SearchNotes,
     SetProperties,
     Surveyed,
     SurveyMove,
@@ -56,6 +58,7 @@ from fsnotes.notes.places import is_reading
 from fsnotes.notes.replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.search_answers import answers_search
 from fsnotes.notes.shapes import BadMessage
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath, is_entry_name, is_hidden
@@ -72,7 +75,7 @@ def check_reply(scope: Scope, command: Command[Any], reply: Reply) -> None:
     answers = _ANSWERS.get(type(command))
     if answers is not None and not answers(command, reply):
         raise BadMessage(f"a {type(reply).__name__} that does not answer its command")
-    if isinstance(command, ScanNotes) and command.folder:
+    if isinstance(command, ScanNotes | SearchNotes) and command.folder:
         scope = _narrowed(scope, command.folder)
     if not ids_within(reply, scope):
         raise BadMessage("an id outside the scope")
@@ -121,6 +124,12 @@ def _links_found(scope: Scope, reply: LinksFound) -> bool:
     )
 
 
+def _searched(scope: Scope, reply: Searched) -> bool:
+    return _notes_within(scope, [hit.path for hit in reply.hits]) and (
+        reply.resume is None or _beneath(scope, reply.resume)
+    )
+
+
 def _trash_page(scope: Scope, reply: TrashPage) -> bool:
     return _notes_within(scope, [entry.path for entry in reply.entries])
 
@@ -144,6 +153,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Found: _found,
     TagsCounted: _tags_counted,
     LinksFound: _links_found,
+    Searched: _searched,
     TrashPage: _trash_page,
     NoteText: _one,
     Created: _one,
@@ -190,13 +200,13 @@ def _beneath(scope: Scope, position: str) -> bool:
 
 
 def _narrowed(scope: Scope, folder: str) -> Scope:
-    """Return the part of *scope* that a listing of *folder* is about. There is none where it is not covered."""
+    """Return the part of *scope* that a command on *folder* is about. There is none where it is not covered."""
     try:
         asked = RelPath.parse_folder(folder)
     except InvalidPath:
         asked = None
     if asked is None or not scope.covers(asked):
-        raise BadMessage("a listing of a folder that is none of the scope")
+        raise BadMessage("something about a folder that is none of the scope")
     return Scope((asked,))
 
 
@@ -347,6 +357,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     FindNotes: _answers_find,
     CountTags: _answers_count,
     FindLinks: answers_links,
+    SearchNotes: answers_search,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
     EditNote: _answers_edit,

@@ -18,6 +18,8 @@ from fsnotes.notes.replies import (
     Described,
     Edited,
     Found,
+    Hit,
+    HitLine,
     LeftAlone,
     LinkFound,
     LinksFound,
@@ -31,6 +33,7 @@ from fsnotes.notes.replies import (
     Reply,
     Restored,
     Scanned,
+    Searched,
     Skipped,
     Surveyed,
     Swept,
@@ -62,6 +65,8 @@ __all__ = [
     "FindNotes",
     "FindReceipt",
     "Found",
+    "Hit",
+    "HitLine",
     "LeftAlone",
     "LinkFound",
     "LinksFound",
@@ -81,6 +86,8 @@ __all__ = [
     "ScanNotes",
     "Scanned",
     "Scope",
+    "SearchNotes",
+    "Searched",
     "SetProperties",
     "Skipped",
     "SurveyMove",
@@ -161,6 +168,23 @@ class FindLinks(Command[LinksFound]):
     within: int | None = None
     limit: int = 100
     anew: bool = True
+
+
+@record
+class SearchNotes(Command[Searched]):
+    """Find the notes in *folder* (empty: all) that *query* means or, with *regex*, in whose text it matches.
+
+    With *tag*, in the form in which tags are compared, only those that have it or one nested in it. At most *limit* in
+    a call, which goes on behind the position *after* or, with *within*, from that byte on in the note that is there.
+    """
+
+    query: str
+    folder: str = ""
+    tag: str | None = None
+    regex: bool = False
+    after: str | None = None
+    within: int | None = None
+    limit: int = 20
 
 
 @record

@@ -16,6 +16,7 @@ from fsnotes.notes import (
     moving,
     reading,
     scanning,
+    searching,
     surveying,
     tagging,
     trashing,
@@ -37,6 +38,7 @@ from fsnotes.notes.commands import (
     ReplyT,
     RestoreNote,
     ScanNotes,
+    SearchNotes,
     SetProperties,
     SurveyMove,
     SweepTemporaries,
@@ -47,7 +49,11 @@ from fsnotes.notes.translating import translated
 from fsnotes.notes.workspace import Workspace
 from sandbox.locking import never
 
-_ARGUMENTS: Final[dict[type[Command[Any]], str]] = {ScanNotes: "folder", RestoreNote: "newPath"}
+_ARGUMENTS: Final[dict[type[Command[Any]], str]] = {
+    ScanNotes: "folder",
+    SearchNotes: "folder",
+    RestoreNote: "newPath",
+}
 
 
 def handle(
@@ -64,7 +70,7 @@ def handle(
     raises NotCounted was not begun, and is to be run again: it counts on, and is made once that is done.
     """
     argument = _ARGUMENTS.get(type(command), "path")
-    with translated(argument=argument, what="folder" if isinstance(command, ScanNotes) else "note"):
+    with translated(argument=argument, what="folder" if argument == "folder" else "note"):
         # SAFETY: each command's class names its reply, and `_run` answers each with the function for it.
         return cast(ReplyT, _run(workspace, scope, command, abandoned))
 
@@ -86,6 +92,8 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return tagging.count(root, scope, command)
         case FindLinks():
             return linking.find(workspace, scope, command)
+        case SearchNotes():
+            return searching.search(root, scope, command)
         case CreateNote():
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():

@@ -12,6 +12,7 @@ import json
 import re
 from typing import Any, Final, cast, get_args
 
+from fsnotes.notes import diffs
 from fsnotes.notes.anchors import MAX_EXPECTED
 from fsnotes.notes.commands import (
     MAX_POSITION,
@@ -34,14 +35,15 @@ from fsnotes.notes.commands import (
     ReplyT,
     RestoreNote,
     ScanNotes,
+    SearchNotes,
     SetProperties,
     SurveyMove,
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.diffs import MAX_CHARACTERS
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
+from fsnotes.notes.index.bounds import MAX_CHARACTERS
 from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
@@ -78,6 +80,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     FindNotes,
     CountTags,
     FindLinks,
+    SearchNotes,
     ReadNote,
     CreateNote,
     EditNote,
@@ -95,7 +98,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
 
 _MAX_COUNT: Final = 2**31
 
-MAX_DIFF: Final = MAX_CHARACTERS + 1_000
+MAX_DIFF: Final = diffs.MAX_CHARACTERS + 1_000
 """Longest diff: with the last header, and the marks of what is left out."""
 
 MAX_MOMENT: Final = 2**63 * 1_000_000_000
@@ -115,6 +118,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "diff": text_of(MAX_DIFF),
     "entry": _entry,
     "etag": _etag,
+    "excerpt": text_of(MAX_CHARACTERS),
     "first_line": _line,
     "former": _etag,
     "fragment": text_of(MAX_SHOWN),

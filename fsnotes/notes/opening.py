@@ -21,7 +21,7 @@ WRITER: Final = "fsnotes.notes.writer:build"
 RUN: Final = "run"
 """The one operation: `encode_command`'s values in, `encode_answer`'s or `{"refused": ...}` out."""
 
-PACKAGES: Final = ("fsnotes", "sandbox", "pathvalidate", "ruamel.yaml")
+PACKAGES: Final = ("fsnotes", "sandbox", "pathvalidate", "ruamel.yaml", "re2")
 """What a worker imports beside the standard library."""
 
 

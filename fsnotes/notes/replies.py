@@ -63,7 +63,7 @@ SKIP_REASONS: Final = frozenset(
         "not_text",
     }
 )
-"""Why a listing or a count leaves something out."""
+"""Why a listing, a count or a search leaves something out."""
 
 
 @record
@@ -176,6 +176,37 @@ class LinksFound:
     """
 
     links: tuple[LinkFound, ...]
+    skipped: tuple[Skipped, ...]
+    resume: str | None
+    within: int | None
+
+
+@record
+class HitLine:
+    """A line of a note, by its number from 1, and at most 200 characters of it."""
+
+    line: int
+    excerpt: str
+
+
+@record
+class Hit:
+    """A note that was found, and at most three lines that show why, in order; none if it was not by its text."""
+
+    path: str
+    title: str
+    lines: tuple[HitLine, ...]
+
+
+@record
+class Searched:
+    """The hits of one stretch, in path order, and what was left out of it, counted by reason.
+
+    With *resume*, the next `SearchNotes` goes on behind that position, or if there is a byte *within*, from it on in
+    the note at that position.
+    """
+
+    hits: tuple[Hit, ...]
     skipped: tuple[Skipped, ...]
     resume: str | None
     within: int | None
@@ -356,6 +387,7 @@ Reply = (
     | Found
     | TagsCounted
     | LinksFound
+    | Searched
     | NoteText
     | Created
     | Edited

@@ -12,6 +12,7 @@ from typing import Any
 
 import ruamel.yaml  # noqa: F401 - frontmatter loads it when the first block needs it
 
+import fsnotes.notes.patterns  # noqa: F401 - and a search this one, with RE2
 from fsnotes.errors import FsnotesError
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import decode_command, encode_answer

@@ -1,10 +1,12 @@
-"""The tools that tell of all notes at once how they hang together: by links and by tags."""
+"""The tools that look into all notes at once: for words, and for how they hang together by links and by tags."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from fsnotes.link_pages import DIRECTIONS
+from fsnotes.listings import MAX_LIMIT
+from fsnotes.search_pages import DEFAULT_LIMIT
 from fsnotes.server.schemas import (
     BOOLEAN,
     CURSOR,
@@ -15,16 +17,22 @@ from fsnotes.server.schemas import (
     STRING,
     WORKSPACE,
     arguments,
+    flag,
     list_of,
     one_of,
     result,
     text,
+    whole,
 )
 from fsnotes.server.tool import Echo, Outcome, Tool
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
     from fsnotes.service import Service
+
+
+def _search(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
+    return service.search(call, given.pop("workspaceUri"), given.pop("query"), **given)
 
 
 def _links(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outcome:
@@ -36,6 +44,53 @@ def _tags(service: Service, call: Call, given: dict[str, Any], _: Echo) -> Outco
 
 
 _COUNTED: Final = list_of(result({"reason": STRING, "count": INTEGER}))
+
+_MAX_QUERY: Final = 1_000
+
+SEARCH: Final = Tool(
+    name="notes_search",
+    title="Search notes",
+    description="Finds notes by words, tags and properties, with the lines that show why. If partial is true, not all"
+    " was searched yet: call again with cursor set to nextCursor.",
+    changes=False,
+    destroys=False,
+    repeatable=True,
+    asks=False,
+    input_schema=arguments(
+        {
+            **WORKSPACE,
+            "query": text(
+                'Words, "a phrase", -not, prefix*, OR, title:x path:x tag:x prop:key=value',
+                _MAX_QUERY,
+                least=1,
+            ),
+        },
+        {
+            "folder": text("Only in this folder", MAX_PATH),
+            "tag": text("Only with this tag or one nested in it", MAX_TAG, least=1),
+            "regex": flag("The query is an RE2 pattern for the text"),
+            "limit": whole(f"Default {DEFAULT_LIMIT}", 1, MAX_LIMIT),
+            "cursor": CURSOR,
+        },
+    ),
+    output_schema=result(
+        {
+            "hits": list_of(
+                result(
+                    {
+                        "path": STRING,
+                        "title": STRING,
+                        "lines": list_of(result({"line": INTEGER, "text": STRING})),
+                    }
+                )
+            ),
+            "partial": BOOLEAN,
+            "skipped": _COUNTED,
+        },
+        {"nextCursor": STRING},
+    ),
+    run=_search,
+)
 
 LINKS: Final = Tool(
     name="notes_links",

@@ -50,9 +50,17 @@ def told(schema: Schema) -> Schema:
 
 
 def told_result(schema: Schema) -> Schema:
-    """Return the schema of a result as clients are told it: what is always there is said of the whole alone."""
-    parts = {name: _without(part, frozenset({"required"})) for name, part in schema["properties"].items()}
-    return schema | {"properties": parts}
+    """Return the schema of a result as clients are told it: what is always there is said of the whole alone.
+
+    What the objects in a list have is seen in the first answer: told for every tool, it would be a tenth of the list.
+    """
+    return schema | {"properties": {name: _told_part(part) for name, part in schema["properties"].items()}}
+
+
+def _told_part(part: Schema) -> Schema:
+    if part["type"] == "array":
+        return part | {"items": {"type": part["items"]["type"]}}
+    return _without(part, frozenset({"required"}))
 
 
 def _without(schema: Schema, names: frozenset[str]) -> Schema:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from fsnotes.hits import NotesFound
 from fsnotes.outcomes import (
     Deletion,
     LinksListed,
@@ -56,6 +57,7 @@ class Question(Protocol):
 Shown = (
     WorkspacesShown
     | NotesListed
+    | NotesFound
     | NoteCreated
     | NoteEdited
     | NotesMoved

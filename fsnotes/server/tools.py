@@ -9,13 +9,14 @@ from typing import Final
 
 from fsnotes.server.changing import CHANGING
 from fsnotes.server.looking import LOOKING
-from fsnotes.server.overviews import LINKS, TAGS
+from fsnotes.server.overviews import LINKS, SEARCH, TAGS
 from fsnotes.server.tool import Tool
 
 _ORDER: Final = (
     "notes_workspaces",
     "notes_list",
     "notes_read",
+    "notes_search",
     "notes_create",
     "notes_edit",
     "notes_append",
@@ -28,7 +29,9 @@ _ORDER: Final = (
     "notes_restore",
 )
 
-TOOLS: Final = tuple(sorted((*LOOKING, LINKS, TAGS, *CHANGING), key=lambda tool: _ORDER.index(tool.name)))
+TOOLS: Final = tuple(
+    sorted((*LOOKING, SEARCH, LINKS, TAGS, *CHANGING), key=lambda tool: _ORDER.index(tool.name))
+)
 
 
 def offered(*, read_only: bool) -> tuple[Tool, ...]:

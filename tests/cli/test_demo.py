@@ -20,6 +20,7 @@ from tests.require import require
 PROMISES = [
     "three notes, by path and title",
     "the link that points out of the folder is named as skipped, not followed",
+    "the one note that has the word, with its line",
     "refused",
     "refused",
     "a folder whose name merely begins like yours is refused too",

@@ -14,8 +14,8 @@ from fsnotes.cli.arguments import parser
 from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
-    (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("create",), ("edit",), ("append",),
-    ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
+    (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("search",), ("create",), ("edit",),
+    ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
     ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {

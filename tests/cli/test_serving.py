@@ -46,6 +46,7 @@ def test_serve_read_only_offers_nothing_that_changes_a_note(shell: Shell) -> Non
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_search",
         "notes_links",
         "notes_tags",
         "notes_trash",

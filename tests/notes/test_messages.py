@@ -35,6 +35,8 @@ from fsnotes.notes.commands import (
     FindNotes,
     FindReceipt,
     Found,
+    Hit,
+    HitLine,
     LeftAlone,
     LinkFound,
     LinksFound,
@@ -54,6 +56,8 @@ from fsnotes.notes.commands import (
     Scanned,
     ScanNotes,
     Scope,
+    Searched,
+    SearchNotes,
     SetProperties,
     Skipped,
     Surveyed,
@@ -95,6 +99,7 @@ REPLIES = {
     FindNotes: Found,
     CountTags: TagsCounted,
     FindLinks: LinksFound,
+    SearchNotes: Searched,
     ReadNote: NoteText,
     CreateNote: Created,
     EditNote: Edited,
@@ -281,6 +286,18 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
             (Skipped(None, 2, "not_text"),),
             "a/m.md",
             2,
+        ),
+    ),
+    SearchNotes: (
+        SearchNotes("x", "", "t", True, "a/l.md", 3, 5),  # noqa: FBT003
+        Searched(
+            (
+                Hit("a/l.md", "L", (HitLine(1, "x"), HitLine(7, "an x"))),
+                Hit("a/m.md", "M", (HitLine(2, ""),)),
+            ),
+            (Skipped(None, 2, "not_text"),),
+            "a/n.md",
+            4096,
         ),
     ),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
@@ -714,6 +731,13 @@ def linked(
 one_after_the_other = records.replace(linked("a/m.md"), links=linked("a/m.md").links + linked("a/n.md").links)
 
 
+def sought(*hits: Hit, resume: str | None = None, within: int | None = None) -> Searched:
+    return Searched(hits, (), resume, within)
+
+
+first_hit, second_hit = Hit("a/m.md", "M", (HitLine(1, "x"),)), Hit("a/n.md", "N", ())
+
+
 def tagged(*more: TagCount) -> TagsCounted:
     return TagsCounted((TagCount("a", 1), *more), (), None)
 
@@ -827,6 +851,30 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (FindLinks("a/n"), records.replace(linked("a/n.md"), within=1)),
         (FindLinks("a/n"), linked("a/n.md", "z.png")),
         (FindLinks("a/n"), linked("a/n.md", "a/.git/config")),
+        (SearchNotes("x"), sought(second_hit, first_hit)),
+        (SearchNotes("x"), sought(first_hit, first_hit)),
+        (SearchNotes("x", limit=1), sought(first_hit, second_hit)),
+        (SearchNotes("x", "b/c"), sought(first_hit)),
+        (SearchNotes("x", "b"), sought()),
+        (SearchNotes("x", "b/c"), sought(resume="a/m.md")),
+        (SearchNotes("x", after="a/m.md"), sought(first_hit)),
+        (SearchNotes("x", after="a/m.md", within=3), sought(first_hit)),
+        (SearchNotes("x", after="a/m.md"), sought(resume="a/m.md")),
+        (SearchNotes("x", after="a/m.md"), sought(resume="a/l.md")),
+        (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(resume="a/m.md", within=3)),
+        (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(resume="a/m.md", within=2)),
+        (SearchNotes("x", regex=True, after="a/m.md"), sought(resume="a/m.md", within=9)),
+        (SearchNotes("x", regex=True), sought(within=9)),
+        (SearchNotes("x"), sought(resume="a/m.md", within=9)),
+        (SearchNotes("x"), sought(first_hit, second_hit, resume="a/m.md")),
+        (SearchNotes("x", regex=True), sought(first_hit, resume="a/m.md", within=9)),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", tuple(HitLine(n, "x") for n in range(1, 5))))),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", (HitLine(2, "x"), HitLine(2, "y"))))),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", (HitLine(2, "x"), HitLine(1, "y"))))),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", (HitLine(0, "x"),)))),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", (HitLine(1, "x\ny"),)))),
+        (SearchNotes("x"), sought(Hit("a/picture.png", "M", ()))),
+        (SearchNotes("x"), records.replace(sought(), skipped=(Skipped("a/n.md", 1, "not_text"),))),
         (CountTags("b"), tagged()),
         (CountTags(), tagged(TagCount("A", 1))),
         (CountTags(), tagged(TagCount("#b", 1))),
@@ -864,6 +912,16 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (EditNote("a/n", "x", "y"), records.replace(edited, not_kept=("owner",) * 11)),
         (EditNote("a/n", "x", heading="h"), added),
         (AppendNote("a/n", "x"), added),
+        (SearchNotes("x"), sought(first_hit, second_hit, resume="a/n.md")),
+        (SearchNotes("x", "a", limit=2), sought(first_hit, second_hit)),
+        (SearchNotes("x", after="a/l.md"), sought(first_hit, resume="a/z/\U0010ffff")),
+        (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(first_hit, resume="a/m.md")),
+        (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(resume="a/m.md", within=4)),
+        (
+            SearchNotes("x", regex=True, after="a/m.md", within=3),
+            sought(first_hit, resume="a/n.md", within=1),
+        ),
+        (SearchNotes("x"), sought(Hit("a/m.md", "M", tuple(HitLine(n, "x") for n in range(1, 4))))),
         (CountTags("a"), tagged(TagCount("A/b", 2), TagCount("a/2024", 1))),
         (FindLinks("a/n"), linked("a/n.md", "a/picture.png")),
         (FindLinks("a/n"), linked("a/n.md", "b/c/m.md", fragment="h", reached=True)),
@@ -1002,6 +1060,33 @@ def test_every_reason_that_a_worker_gives_is_in_the_table() -> None:
     paths_that_are_refused = {"a dot segment", "an absolute path"}  # told by no reason at all
     numbered = {re.sub(r"\d+", "#", text) for text in given - paths_that_are_refused}
     assert numbered - SENTENCES == set()
+
+
+def test_every_reason_that_a_query_is_refused_for_is_in_the_table() -> None:
+    from fsnotes.notes.index import queries, regexes
+
+    refused = set()
+    for parse, texts in (
+        (
+            queries.parse,
+            [
+                "",
+                "-x",
+                "x" * 1_001,
+                " ".join(f"x{n}" for n in range(33)),
+                '"' + "x " * 257 + '"',
+                " ".join(f"x{n}*" for n in range(17)),
+            ],
+        ),
+        (regexes.Pattern, ["", "(", "x" * 1_001, ".{1000}", "\ud800"]),
+    ):
+        for text in texts:
+            with pytest.raises(errors.InvalidArgument) as caught:
+                parse(text)  # type: ignore[operator]
+            crossed = decode_error(encode_error(caught.value))
+            assert vars(crossed) == vars(caught.value)
+            refused.add(caught.value.why)
+    assert len(refused) == 8 + 1
 
 
 def test_every_refusal_that_a_handler_raises_crosses() -> None:

@@ -21,6 +21,7 @@ NAMES = [
     "notes_workspaces",
     "notes_list",
     "notes_read",
+    "notes_search",
     "notes_create",
     "notes_edit",
     "notes_append",
@@ -53,6 +54,7 @@ def test_the_order_is_fixed_and_read_only_leaves_out_what_changes_things() -> No
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_search",
         "notes_links",
         "notes_tags",
         "notes_trash",
@@ -126,6 +128,9 @@ def test_what_a_client_is_told_of_results_says_what_is_always_there(tool: Tool) 
     assert shown["required"] == tool.output_schema["required"]
     assert shown["properties"].keys() == tool.output_schema["properties"].keys()
     assert [part for part in schemas_within(shown) if "required" in part] == [shown]
+    for name, part in shown["properties"].items():
+        if part["type"] == "array":
+            assert part["items"] == {"type": tool.output_schema["properties"][name]["items"]["type"]}
 
 
 @each_tool

@@ -140,6 +140,28 @@ def test_links_are_shown_with_what_they_lead_to(notes: Vault) -> None:
         assert ([each["link"] for each in astray["links"]], astray["skipped"]) == ([link], counted)
 
 
+def test_a_search_shows_where_its_words_stand(notes: Vault) -> None:
+    notes.write("a.md", "---\ntags: [work]\n---\n# Plan\n\nWater the garden\n")
+    notes.write("Folder/b.md", "The garden #work\n")
+    notes.write("Folder/c.md", "the gardener\n")
+    (notes.folder / "bad.md").write_bytes(b"garden \xff")
+    counted = [{"count": 1, "reason": "not_text"}]
+    first = {"path": "Folder/b.md", "title": "b", "lines": [{"line": 1, "text": "The garden #work"}]}
+    second = {"path": "a.md", "title": "Plan", "lines": [{"line": 6, "text": "Water the garden"}]}
+    found = structured(notes.wire, "notes_search", notes.args(query="garden tag:work"))
+    assert found == {"hits": [first, second], "partial": False, "skipped": counted}
+    page = structured(notes.wire, "notes_search", notes.args(query="garden", limit=1))
+    assert page["hits"] == [first]
+    rest = structured(
+        notes.wire, "notes_search", notes.args(query="garden", limit=1, cursor=page["nextCursor"])
+    )
+    assert rest["hits"] == [second]
+    found = structured(
+        notes.wire, "notes_search", notes.args(query=r"g[a-z]+n\b", regex=True, folder="Folder", tag="Work")
+    )
+    assert found == {"hits": [first], "partial": False, "skipped": []}
+
+
 def test_tags_are_counted_and_paged(notes: Vault) -> None:
     notes.write("a.md", "---\ntags: [Work/mail]\n---\n# A\n\n#work #x `#no`\n")
     (notes.folder / "bad.md").write_bytes(b"\xff")
@@ -448,6 +470,17 @@ def test_unknown_forbidden_and_malformed_workspaces_get_one_answer(notes: Vault,
         ("notes_links", {"path": "binary"}, "not_text: "),
         ("notes_links", {"path": "text", "direction": "sideways"}, "invalid_argument: "),
         ("notes_links", {"path": "text", "cursor": "forged"}, "invalid_argument: "),
+        ("notes_search", {"query": "--"}, "invalid_argument: query: no word"),
+        ("notes_search", {"query": "-x"}, "invalid_argument: query: it only says what not to find"),
+        ("notes_search", {"query": "x" * 1_001}, "invalid_argument: query: "),
+        ("notes_search", {"query": "(", "regex": True}, "invalid_argument: query: not a pattern of RE2"),
+        ("notes_search", {"query": ".{1000}", "regex": True}, "invalid_argument: query: too large a pattern"),
+        ("notes_search", {"query": "x", "tag": "two words"}, "invalid_argument: tag: "),
+        ("notes_search", {"query": "x", "folder": "nowhere"}, "not_found: "),
+        ("notes_search", {"query": "x", "folder": "../x"}, "not_allowed: "),
+        ("notes_search", {"query": "x", "folder": "text.md"}, "not_found: "),
+        ("notes_search", {"query": "x", "limit": 201}, "invalid_argument: limit: "),
+        ("notes_search", {"query": "x", "cursor": "forged"}, "invalid_argument: cursor: "),
         ("notes_tags", {"cursor": "forged"}, "invalid_argument: "),
         ("notes_tags", {"prefix": 7}, "invalid_argument: "),
         ("notes_trash", {"cursor": "forged"}, "invalid_argument: "),
@@ -484,6 +517,7 @@ def test_an_expected_failure_is_one_line_without_a_path_of_the_host(
         ("notes_list", {"tag": ""}, "invalid_argument: tag: "),
         ("notes_list", {"cursor": ""}, "invalid_argument: cursor: "),
         ("notes_links", {"path": "text", "cursor": ""}, "invalid_argument: cursor: "),
+        ("notes_search", {"query": ""}, "invalid_argument: query: "),
         ("notes_delete", {"title": ""}, "invalid_argument: title: "),
         ("notes_restore", {"trashId": ""}, "invalid_argument: trashId: "),
         ("notes_move", {"path": "text", "newPath": ""}, "invalid_argument: newPath: "),
@@ -514,6 +548,7 @@ def test_read_only_offers_and_does_nothing_that_changes(vault: Vault) -> None:
         "notes_workspaces",
         "notes_list",
         "notes_read",
+        "notes_search",
         "notes_links",
         "notes_tags",
         "notes_trash",

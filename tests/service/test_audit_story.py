@@ -140,6 +140,16 @@ REFUSALS: dict[str, Refusal] = {
         lambda service, uri: service.links(BOB, uri, NOTE),
         ("notes_links", NOTE, "not_allowed"),
     ),
+    "search without a right": (
+        NotAllowed,
+        lambda service, uri: service.search(BOB, uri, "plan"),
+        ("notes_search", None, "not_allowed"),
+    ),
+    "search outside": (
+        NotAllowed,
+        lambda service, uri: service.search(ALICE, uri, "plan", folder="../x"),
+        ("notes_search", "../x", "not_allowed"),
+    ),
     "tags without a right": (
         NotAllowed,
         lambda service, uri: service.tags(BOB, uri),

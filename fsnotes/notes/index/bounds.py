@@ -1,4 +1,4 @@
-"""How much one call does: a worker that is asked for long work is asked again and again."""
+"""How much one call does (a worker that is asked for long work is asked again and again), and how much it shows."""
 
 from __future__ import annotations
 
@@ -8,3 +8,7 @@ CALL_SECONDS: Final = 0.04
 """A call begins no further piece once it has taken this long."""
 CALL_BYTES: Final = 1 << 20
 """A call reads no further note once it has read this much; one note may be as large by itself."""
+MAX_LINES: Final = 3
+"""Most lines of a note that show why it was found."""
+MAX_CHARACTERS: Final = 200
+"""Most characters of such a line."""

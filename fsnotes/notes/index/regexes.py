@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 import re2
 
 from fsnotes.errors import InvalidArgument
-from fsnotes.notes.index.snippets import MAX_CHARACTERS, MAX_LINES, Line
+from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_LINES
+from fsnotes.notes.index.snippets import Line
 
 MAX_PATTERN: Final = 1_000
 """Longest pattern, in characters."""
@@ -61,6 +62,8 @@ class Pattern:
             compiled = re2.compile(f"(?m){text}", options)
         except (re2.error, UnicodeEncodeError):
             raise InvalidArgument("query", NOT_A_PATTERN) from None
+        finally:
+            re2.purge()  # it would keep 128 of them, each with as much memory as it may have
         size = max(compiled.programsize, compiled.reverseprogramsize)
         # Below zero: it could not be made within the memory it may have.
         if not 0 <= min(compiled.programsize, compiled.reverseprogramsize) <= size <= MAX_PROGRAM:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_LINES
 from fsnotes.notes.index.folding import folded
 from fsnotes.notes.index.matching import Matcher, Place
 from fsnotes.notes.index.queries import Either, Query, Term, Words
 from fsnotes.notes.markdown.lines import unified
 
-MAX_LINES: Final = 3
-MAX_CHARACTERS: Final = 200
 _BEFORE: Final = 60
 """How many characters are shown before the hit on a line that is cut."""
 _STEP: Final = 4_096

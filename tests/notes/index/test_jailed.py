@@ -41,7 +41,7 @@ class Pair:
             index=str(self.index),
             want=self._want,
             options=WorkerOptions(Policy()).to_json(),
-            import_paths=(*import_folders(*PACKAGES, "re2"), str(SOURCES)),
+            import_paths=(*import_folders(*PACKAGES), str(SOURCES)),
         )
         jail = Jail(spec, require=Level.CONTAINED)
         jail.start()

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from fsnotes.errors import InvalidArgument
-from fsnotes.notes.index import queries, regexes, searching, snippets
+from fsnotes.notes.index import bounds, queries, regexes, searching
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/search.md").read_text(encoding="utf-8")
-LINE = f"{snippets.MAX_CHARACTERS} characters"
+LINE = f"{bounds.MAX_CHARACTERS} characters"
 NOTES = {
     path: json.loads(text)
     for path, text in re.findall(r'^\| `(\S+\.md)` \| `(".*")` \|$', PAGE, re.MULTILINE)
@@ -52,7 +52,7 @@ def test_the_page_names_the_bounds() -> None:
     assert (
         f"up to three lines with their numbers, those with most of the words, and each cut to {LINE}" in text
     )
-    assert snippets.MAX_LINES == 3
+    assert bounds.MAX_LINES == 3
     assert f"has more than {regexes.MAX_PATTERN:,} characters" in text
 
 

@@ -1,0 +1,35 @@
+"""What a search returns, and the one JSON shape of it: see `outcomes.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsnotes.notes.commands import Hit, Skipped
+from fsnotes.outcomes import Document, skipped
+
+
+def hit(found: Hit) -> Document:
+    """Return a note as a search shows it."""
+    lines = [{"line": each.line, "text": each.excerpt} for each in found.lines]
+    return {"path": found.path, "title": found.title, "lines": lines}
+
+
+@dataclass(frozen=True, slots=True)
+class NotesFound:
+    """One page of what a search found. *partial* says that it ends where it does since it took long."""
+
+    hits: tuple[Hit, ...]
+    partial: bool
+    skipped: tuple[Skipped, ...]
+    cursor: str | None
+
+    def document(self) -> Document:
+        """Return the JSON shape."""
+        shape: Document = {
+            "hits": [hit(found) for found in self.hits],
+            "partial": self.partial,
+            "skipped": [skipped(item) for item in self.skipped],
+        }
+        if self.cursor is not None:
+            shape["nextCursor"] = self.cursor
+        return shape

@@ -1,0 +1,139 @@
+"""Which notes a query means, a bounded stretch of the workspace a call: each is read, and decides by itself.
+
+What a query means is decided in `index/queries.py` and `index/matching.py`, what a regular expression is in
+`index/regexes.py`. They come in path order: what has read nothing before cannot tell which is the best.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Final, Protocol
+
+from fsnotes.errors import NotText
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.index.matching import Matcher, Subject
+from fsnotes.notes.index.queries import parse
+from fsnotes.notes.index.snippets import Line, snippets
+from fsnotes.notes.model import is_note
+from fsnotes.notes.places import existing_folder
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.stretches import Clock, Stretch
+from fsnotes.notes.tags import TooManyTags, has_tag
+from sandbox.errors import SandboxError
+from sandbox.names import RelPath
+from sandbox.root import Root
+
+CALL_SECONDS: Final = 0.05
+"""A call looks into no further note once it has taken this long; into one it looks whatever time that takes."""
+
+MOST_HITS: Final = 200
+"""Most notes that one call finds."""
+
+Shown = tuple[str, tuple[Line, ...]]
+"""A note's title, and the lines that show why it was found."""
+
+_TOLD: Final = 100
+"""Characters that a hit takes in a reply beside its texts."""
+
+
+def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = time.monotonic) -> Searched:
+    """Find the notes that a query means in a stretch of a folder; see `SearchNotes`.
+
+    One that is not text is skipped, and so is one with too many tags where the query asks for them.
+    """
+    seeker = _expression(command.query) if command.regex else _Words(command.query)
+    stretch = Stretch(root, scope, command.folder, after=command.after, clock=clock)
+    most = max(1, min(command.limit, MOST_HITS))
+    hits: list[Hit] = []
+    end = math.inf
+
+    def is_over() -> bool:
+        return not clock() < end
+
+    def look(path: str, data: bytes, first: int) -> int | None:
+        """Look into one note from the byte *first* on; return with which one to go on if it is not done."""
+        if command.tag is not None and not has_tag(data, command.tag, path=path):
+            return None
+        found = seeker.look(path, data, first, is_over)
+        if isinstance(found, int):
+            return found
+        if found is not None:
+            title, lines = found
+            hits.append(Hit(path, title, tuple(HitLine(line.number, line.text) for line in lines)))
+            stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
+        return None
+
+    if command.after is not None and command.within is not None and command.regex:
+        begun = _begun(root, scope, command.folder, command.after)
+        end = clock() + CALL_SECONDS
+        try:
+            stopped = None if begun is None else look(command.after, begun, command.within)
+        except NotText:
+            stopped = None  # it is none any more
+        if stopped is not None:
+            return Searched((), (), command.after, stopped)
+        if is_over():
+            return Searched(tuple(hits), (), command.after, None)
+    with closing(stretch.notes()) as notes:
+        for note, data in notes:
+            path = str(note.path)
+            # From here on: what it took to list the folder is no reason to look at less of it.
+            end = min(end, clock() + CALL_SECONDS)
+            try:
+                stopped = look(path, data, 0)
+            except NotText:
+                stretch.skip(note, "not_text")
+                stopped = None
+            except TooManyTags:
+                stretch.skip(note, "too_many")
+                stopped = None
+            if stopped is not None or len(hits) >= most or is_over():
+                return Searched(tuple(hits), stretch.counted, path, stopped)
+    return Searched(tuple(hits), stretch.counted, stretch.resume, None)
+
+
+def _begun(root: Root, scope: Scope, folder: str, text: str) -> bytes | None:
+    """Return the note at *text*, a part of which was looked through; None where it is gone."""
+    try:
+        path = RelPath.parse(text)
+        inside = not folder or path.starts_with(existing_folder(root, scope, folder))
+        return root.read(path).data if inside and scope.admits(path) and is_note(path.name) else None
+    except SandboxError:
+        return None
+
+
+class _Seeker(Protocol):
+    """What is looked for."""
+
+    def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:
+        """Return what shows the note if it is found, else None, or the byte to go on with. Raises NotText."""
+
+
+class _Words:
+    """A query of words and fields. A note is looked into at once."""
+
+    def __init__(self, query: str) -> None:
+        self._matcher = _matcher(query)
+
+    def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:  # noqa: ARG002
+        note = Subject(path, data)
+        if not self._matcher.matches(note):
+            return None
+        return note.title, snippets(self._matcher, note.body.text)
+
+
+def _expression(query: str) -> _Seeker:
+    # Loaded before a worker is locked down, and elsewhere only for a search that needs it.
+    from fsnotes.notes.patterns import Expression
+
+    return Expression(query)
+
+
+@functools.lru_cache(maxsize=16)
+def _matcher(query: str) -> Matcher:
+    """Return what finds *query*, which is asked for again and again."""
+    return Matcher(parse(query))

@@ -1,0 +1,172 @@
+"""A search in bounded stretches: all notes that are meant, once each, and what could not be looked at."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fsnotes.errors import InvalidArgument, PathRefused
+from fsnotes.notes import searching, stretches
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.tags import MAX_TAGS
+from sandbox.names import ROOT
+from tests.notes.conftest import Vault
+
+
+def sought(
+    vault: Vault, query: str, folder: str = "", *, tag: str | None = None, regex: bool = False, limit: int = 20,
+    **scope: Any,
+) -> tuple[list[str], dict[str, int], int]:  # fmt: skip
+    """Return the paths of all stretches together, what was left out, and how many stretches there were."""
+    found: list[str] = []
+    skipped: dict[str, int] = {}
+    after: str | None = None
+    within: int | None = None
+    for calls in range(1, 2000):
+        part = vault.run(SearchNotes(query, folder, tag, regex, after, within, limit), **scope)
+        assert len(part.hits) <= limit
+        found += [hit.path for hit in part.hits]
+        for item in part.skipped:
+            skipped[item.reason] = skipped.get(item.reason, 0) + item.count
+        after, within = part.resume, part.within
+        if after is None:
+            return found, skipped, calls
+    raise AssertionError("the search does not end")
+
+
+def part(vault: Vault, command: SearchNotes, **more: Any) -> Searched:
+    return searching.search(vault.workspace.root, Scope((ROOT,)), command, **more)
+
+
+def ticks(step: float) -> Iterator[float]:
+    return (number * step for number in itertools.count())
+
+
+def test_a_hit_has_the_title_and_the_lines_that_show_it(vault: Vault) -> None:
+    vault.write("a.md", b"\xef\xbb\xbf# The\r\n\r\nword, and\r\nanother word\r\n")
+    vault.write("word.md", b"nothing")
+    assert vault.run(SearchNotes("word")).hits == (
+        Hit("a.md", "The", (HitLine(3, "word, and"), HitLine(4, "another word"))),
+        Hit("word.md", "word", ()),
+    )
+    assert vault.run(SearchNotes("^word|other", regex=True)).hits == (
+        Hit("a.md", "The", (HitLine(3, "word, and"), HitLine(4, "another word"))),
+    )
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_what_cannot_be_looked_at_is_counted(vault: Vault, regex: bool) -> None:
+    vault.write("a.md", b"word")
+    vault.write("b.md", b"word \xff")
+    vault.write("c.md", b"word" + b"x" * 1_048_576)
+    vault.write("e.md", b"---\ntags: [broken\n---\nword")
+    vault.build("f.md => a.md", "g.md | fifo")
+    os.link(vault.disk.path("root/a.md"), vault.disk.path("outside.md"))
+    found, skipped, _ = sought(vault, "word", regex=regex)
+    assert found == ["e.md"]
+    assert skipped == {"hard_link": 1, "not_text": 1, "too_large": 1, "link": 1, "special_file": 1}
+
+
+def test_a_note_with_too_many_tags_is_counted_where_they_have_to_be_known(vault: Vault) -> None:
+    vault.write("a.md", "".join(f"#t{number} " for number in range(MAX_TAGS + 1)).encode() + b"word")
+    assert sought(vault, "word")[:2] == (["a.md"], {})
+    assert sought(vault, "tag:t1")[:2] == ([], {"too_many": 1})
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_a_search_stays_in_the_scope_and_the_folder(vault: Vault, regex: bool) -> None:
+    for path in ("a/x.md", "b/x.md", "b/in/x.md", "ab/x.md", "x.md"):
+        vault.write(path, b"word #t")
+    assert sought(vault, "word", regex=regex, folders=("b",))[0] == ["b/in/x.md", "b/x.md"]
+    assert sought(vault, "word", "b/in", regex=regex, folders=("b",))[0] == ["b/in/x.md"]
+    assert sought(vault, "word", regex=regex, folders=("a", "b"), ignore=("b/in/**",))[0] == [
+        "a/x.md",
+        "b/x.md",
+    ]
+    assert sought(vault, "word", regex=regex, folders=("none",))[0] == []
+    for folder in ("a", "ab", "", "b/../a"):
+        if folder:
+            with pytest.raises(PathRefused):
+                vault.run(SearchNotes("word", folder, regex=regex), folders=("b",))
+
+
+def test_a_forged_position_within_a_note_reads_none_outside(vault: Vault) -> None:
+    for path in ("a/x.md", "b/x.md", "b/in/x.md", "b/.hidden.md"):
+        vault.write(path, b"word")
+    Path(vault.disk.path("outside.md")).write_bytes(b"word")
+    for after in ("a/x.md", "../outside.md", "b/.hidden.md", "b/in", "", "/", "b\0"):
+        command = SearchNotes("word", "b", None, True, after, 0)  # noqa: FBT003
+        assert {hit.path for hit in vault.run(command, folders=("b",)).hits} <= {"b/in/x.md", "b/x.md"}
+    command = SearchNotes("word", "b/in", None, True, "b/x.md", 0)  # noqa: FBT003
+    assert vault.run(command, folders=("b",)).hits == ()
+
+
+def test_stretches_add_up_to_the_whole(vault: Vault) -> None:
+    vault.build(
+        *(f"f{number % 7}/{number}.md: word {number % 5}\n" for number in range(stretches.NOTES + 20))
+    )
+    for regex in (False, True):
+        found, _, calls = sought(vault, "word", regex=regex, limit=7)
+        assert calls > 70
+        assert len(found) == len(set(found)) == 520
+
+
+def test_a_call_reads_a_bounded_number_of_bytes(vault: Vault) -> None:
+    for name in ("a", "b", "c", "d"):
+        vault.write(f"{name}.md", b"word\n" + b"x" * (stretches.READ_BYTES // 2))
+    found = part(vault, SearchNotes("word", regex=True), clock=lambda: 0.0)
+    assert ([hit.path for hit in found.hits], found.resume, found.within) == (["a.md", "b.md"], "b.md", None)
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_a_call_ends_once_it_has_taken_long_and_yet_gets_on(vault: Vault, regex: bool) -> None:
+    vault.build(*(f"{number:02}.md: word" for number in range(40)))
+    clock = ticks(100.0)
+    found = part(vault, SearchNotes("word", regex=regex), clock=lambda: next(clock))
+    assert ([hit.path for hit in found.hits], found.resume) == (["00.md"], "00.md")
+
+
+def test_a_long_note_is_looked_through_piece_by_piece(vault: Vault) -> None:
+    vault.write("a.md", b"x y\n" * 60_000 + b"z" * 350)
+    vault.write("b.md", b"z" * 350)
+    pattern, clock = "[^a]{0,300}z{350}", ticks(100.0)
+    command, hits, offsets = SearchNotes(pattern, regex=True), [], []
+    while True:
+        found = part(vault, command, clock=lambda: next(clock))
+        hits += [hit.path for hit in found.hits]
+        if found.resume is None:
+            break
+        if found.within is not None:
+            assert found.resume == "a.md"
+            offsets.append(found.within)
+        command = SearchNotes(pattern, "", None, True, found.resume, found.within)  # noqa: FBT003
+    assert hits == ["a.md", "b.md"]
+    assert len(offsets) > 3
+    assert offsets == sorted(set(offsets))
+
+
+def test_a_note_that_goes_or_changes_while_it_is_looked_through_stops_nothing(vault: Vault) -> None:
+    vault.write("a.md", b"x y\n" * 60_000)
+    vault.write("b.md", b"z" * 350)
+    command = SearchNotes("[^a]{0,300}z{350}", "", None, True, "a.md", 200_000)  # noqa: FBT003
+    vault.write("a.md", b"short " + b"z" * 350)
+    assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
+    vault.write("a.md", b"\xff")
+    assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
+    os.unlink(vault.disk.path("root/a.md"))
+    assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "regex"), [("", False), ("-x", False), ("", True), ("(", True), (".{1000}", True)]
+)
+def test_what_is_no_query_is_refused(vault: Vault, query: str, regex: bool) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        vault.run(SearchNotes(query, regex=regex))
+    assert caught.value.argument == "query"
