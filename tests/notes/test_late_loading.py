@@ -1,4 +1,4 @@
-"""What reads and changes properties loads nothing late: a locked-down worker can open no module any more."""
+"""What handles properties and searches loads nothing late: a locked-down worker can open no module any more."""
 
 from __future__ import annotations
 
@@ -44,13 +44,58 @@ print("done")
 """
 
 
-def test_nothing_is_loaded_once_a_worker_is_locked_down() -> None:
+_SEARCHES = r"""
+import sys
+sys.path[:0] = sys.argv[1:]
+from fsnotes.notes.opening import RUN, WorkerOptions
+from fsnotes.notes.worker import build
+from fsnotes.notes.commands import SearchNotes
+from fsnotes.notes.messages import encode_command
+from fsnotes.notes.scope import Scope
+from sandbox.names import ROOT
+from sandbox.policy import Policy
+
+answer = build({**WorkerOptions(Policy()).to_json(), "index": None, "abandoned": lambda: False})
+
+class Tells:
+    def find_spec(self, name, path=None, target=None):
+        print(name)
+
+sys.meta_path.insert(0, Tells())
+QUERIES = [
+    ("word", False), ("W\u00f6rd* -none OR \"a phrase\" title:x path:x.md", False), ("tag:x prop:k=v", False),
+    ("c++ don't \u65e5\u672c \U0001f389", False), ("", False), ("-x", False), ("x" * 2000, False),
+    ("w.*d", True), ("(?i)[^\\d]+\\pL", True), ("(", True), (".{1000}", True), ("\ud800", True),
+]
+for query, regex in QUERIES:
+    for tag in (None, "x"):
+        command = SearchNotes(query, tag=tag, regex=regex)
+        answer(RUN, encode_command(Scope((ROOT,)), command))
+print("done")
+"""
+
+
+def ran(program: str, folder: Path) -> tuple[list[str], str]:
     packages = str(Path(ruamel.yaml.__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _PROGRAM, str(ROOT), packages],
+        [sys.executable, "-I", "-S", "-c", program, str(ROOT), packages],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
+        cwd=folder,
     )
-    assert (done.stdout.split(), done.stderr) == (["done"], "")
+    return done.stdout.split(), done.stderr
+
+
+def test_nothing_is_loaded_once_a_worker_is_locked_down(tmp_path: Path) -> None:
+    assert ran(_PROGRAM, tmp_path) == (["done"], "")
+
+
+def test_a_search_loads_nothing_once_a_worker_is_locked_down(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "---\nk: [v]\ntags: x\n---\n# Word\n\nword c++ don\u2019t \u65e5\u672c \U0001f389\n"
+    )
+    (tmp_path / "bad.md").write_bytes(b"word \xff")
+    (tmp_path / "broken.md").write_text("---\nk: [\n---\nword #x\n")
+    assert ran(_SEARCHES, tmp_path) == (["done"], "")
