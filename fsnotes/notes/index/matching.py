@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from fsnotes.notes.index.contents import Contents, contents_of
 from fsnotes.notes.index.folding import LETTER, indexed, plain, tokens, unspaced_runs
@@ -16,7 +17,8 @@ from fsnotes.notes.model import stem
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.titles import title_of
 
-_SEPARATORS = rf"(?:(?!{LETTER})[\x00-\x7f])+"
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_SEPARATORS: Final = rf"(?:(?!{LETTER})[\x00-\x7f])+"
 
 
 class Matcher:
@@ -55,10 +57,16 @@ class Matcher:
     def stands_in(self, words: Words, place: Place) -> bool:
         """Say whether *words* stand in one text."""
         if words.token is not None:
-            return f" {words.token} " in place.row
-        if f" {' '.join(words.row)}{'' if words.beginning else ' '}" not in place.row:
-            return False
-        return not words.typed or self._typed(words).search(place.plain) is not None
+            return _has_token(place.folded, words.token)
+        row = words.row
+        if len(row) == 1:
+            found = _has_token(place.folded, row[0], beginning=words.beginning)
+        else:
+            # Looking for each part first costs little, and most texts do not have them all.
+            found = all(token in place.folded for token in row) and (
+                f" {' '.join(row)}{'' if words.beginning else ' '}" in place.row
+            )
+        return found and (not words.typed or self._typed(words).search(place.plain) is not None)
 
     def _typed(self, words: Words) -> re.Pattern[str]:
         found = self._patterns.get(words)
@@ -84,21 +92,47 @@ def _pieces(words: Words) -> Iterator[str]:
         yield before + re.escape(piece) + after
 
 
+def _has_token(text: str, token: str, *, beginning: bool = False) -> bool:
+    """Say whether a folded text has *token*, or one that begins so."""
+    at = text.find(token)
+    while at >= 0:
+        end = at + len(token)
+        if (at == 0 or not _is_letter(text[at - 1])) and (
+            beginning or end == len(text) or not _is_letter(text[end])
+        ):
+            return True
+        at = text.find(token, at + 1)
+    return False
+
+
+def _is_letter(character: str) -> bool:
+    """Say whether a character of a folded text belongs to a token."""
+    return character in _LETTERS or character > "\x7f"
+
+
 class Place:
     """One text in which words may stand, compared when it is asked for."""
 
-    __slots__ = ("_plain", "_row", "text")
+    __slots__ = ("_folded", "_plain", "_row", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._folded: str | None = None
         self._row: str | None = None
         self._plain: str | None = None
+
+    @property
+    def folded(self) -> str:
+        """What the index has of it."""
+        if self._folded is None:
+            self._folded = indexed(self.text)
+        return self._folded
 
     @property
     def row(self) -> str:
         """Its tokens, each between spaces."""
         if self._row is None:
-            self._row = f" {' '.join(tokens(indexed(self.text)))} "
+            self._row = f" {' '.join(tokens(self.folded))} "
         return self._row
 
     @property

@@ -19,8 +19,8 @@ _BEFORE: Final = 60
 """How many characters are shown before the hit on a line that is cut."""
 _STEP: Final = 4_096
 _OVERLAP: Final = 512
-_MAX_TRIED: Final = 2_000
-"""How many lines are looked at closely for one term: what is on line 2001 is on one of those before it as well."""
+MAX_TRIED: Final = 2_000
+"""How many lines are looked at closely for one term."""
 
 
 class Line(NamedTuple):
@@ -35,8 +35,10 @@ def snippets(matcher: Matcher, text: str, *, most: int = MAX_LINES) -> tuple[Lin
     """Return the lines of a note's *text* that show what the query found in it."""
     lines = unified(text).split("\n")
     seen = _Seen(lines, matcher)
-    for words in dict.fromkeys(_shown(matcher.query)):
-        seen.look_for(words)
+    shown = list(dict.fromkeys(_shown(matcher.query)))
+    for words in shown:
+        # If there is one term alone, no line can have more of them than another.
+        seen.look_for(words, most if len(shown) == 1 else MAX_TRIED)
     chosen = sorted(seen.found, key=lambda number: (-len(seen.found[number]), number))[:most]
     return tuple(
         stretch(lines[number], number + 1, _first_of(matcher, seen.found[number]))
@@ -77,22 +79,23 @@ class _Seen:
         self._folded = folded("\n".join(lines)).split("\n")
         self.found: dict[int, list[Words]] = {}
 
-    def look_for(self, words: Words) -> None:
-        """Note the lines that have *words*, or their first one where they are on no line together."""
-        if not self._note(words, words):
-            self._note(
-                words, Words(words.where, words.row[:1], beginning=len(words.row) == 1 and words.beginning)
-            )
+    def look_for(self, words: Words, most: int) -> None:
+        """Note the lines that have *words*, *most* of them, or their first one where they are on no line together."""
+        if not self._note(words, words, most):
+            beginning = len(words.row) == 1 and words.beginning
+            self._note(words, Words(words.where, words.row[:1], beginning), most)
 
-    def _note(self, words: Words, sought: Words) -> bool:
-        first, tried, any_line = sought.row[0], 0, False
+    def _note(self, words: Words, sought: Words, most: int) -> bool:
+        first, tried, noted = sought.row[0], 0, 0
         for number, line in enumerate(self._folded):
-            if first in line and tried < _MAX_TRIED:
+            if first in line:
                 tried += 1
                 if self._matcher.stands_in(sought, Place(self._lines[number])):
                     self.found.setdefault(number, []).append(words)
-                    any_line = True
-        return any_line
+                    noted += 1
+                if tried == MAX_TRIED or noted == most:
+                    break
+        return noted > 0
 
 
 def _first_of(matcher: Matcher, found: list[Words]) -> Callable[[str], bool]:
