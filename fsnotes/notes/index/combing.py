@@ -92,7 +92,7 @@ def comb(
     offset = 0 if after is None else after.offset
     with reader.view() as view:
         rows = _rows(view, pattern, asked, below)
-        left = view.number(_LEFT, below)
+        left = _left(view, asked, below)
         state = standing(view)
     hits: list[Hit] = []
     size = 0
@@ -153,6 +153,15 @@ def comb_through(
         if found is not None:
             hits.append(found)
     return CombedThrough(tuple(hits), (), 0)
+
+
+def _left(view: View, asked: Asked, below: int) -> int:
+    """Return about how many notes come, counting none outside of the folders."""
+    folders = asked.folders()
+    if not folders:
+        return view.number(_LEFT, below)
+    places = " OR ".join(f'marks : "{marks.of_folder(folder)}"' for folder in folders)
+    return view.number("SELECT count(*) FROM notes WHERE notes MATCH ? AND rowid < ?", places, below)
 
 
 def _rows(view: View, pattern: Pattern, asked: Asked, below: int) -> list[tuple[int, str]]:

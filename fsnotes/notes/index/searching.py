@@ -39,6 +39,7 @@ MOST_RANKED: Final = 10_000
 """How many are ranked of those that have the words in titles, headings or tags."""
 _BATCH: Final = 100
 _HIGHEST: Final = 1 << 62
+_NOWHERE: Final = "\0"
 
 _RANKED, _HEADERS, _OTHERS = range(3)
 _POSITION: Final = re.compile(r"([012]):(-?[0-9]{1,7}(?:\.[0-9]{1,20})?(?:e-?[0-9]{1,3})?):([0-9]{1,15})")
@@ -112,7 +113,8 @@ class Asked(NamedTuple):
             return (self.folder,)
         if self.scope.covers(ROOT):
             return ()
-        return tuple(str(folder) for folder in self.scope.tops())
+        # A scope without folders has nothing in it, so what is counted has to be in one that no note can be in.
+        return tuple(str(folder) for folder in self.scope.tops()) or (_NOWHERE,)
 
     def admits(self, path: str) -> bool:
         """Say whether the note at *path* may be told of."""
