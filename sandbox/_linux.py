@@ -1,4 +1,4 @@
-"""The system calls that Python's `os` does not offer: openat2, renameat2, statx's mount id, and the jail's.
+"""The system calls that Python's `os` does not offer: openat2, renameat2, statx's mount id, inotify, the jail's.
 
 This is the only module that uses ctypes. It decides nothing: every failure is an `OSError` with the
 kernel's errno, and a call that this machine or platform does not have fails with ENOSYS, so that callers
@@ -60,6 +60,9 @@ _GENERIC: Final = {
     "umount2": 39,
     "pivot_root": 41,
     "seccomp": 277,
+    "inotify_init1": 26,
+    "inotify_add_watch": 27,
+    "inotify_rm_watch": 28,
 }
 _NUMBERS: Final = {
     "x86_64": {
@@ -71,6 +74,9 @@ _NUMBERS: Final = {
         "umount2": 166,
         "pivot_root": 155,
         "seccomp": 317,
+        "inotify_init1": 294,
+        "inotify_add_watch": 254,
+        "inotify_rm_watch": 255,
     },
     "aarch64": _GENERIC,
     "riscv64": _GENERIC,
@@ -179,6 +185,45 @@ def _need_plain_bytes(path: bytes) -> None:
         raise OSError(errno.EINVAL, "NUL in a path")
 
 
+# -- watching ----------------------------------------------------------------------------------
+
+IN_MODIFY: Final = 0x0000_0002
+IN_ATTRIB: Final = 0x0000_0004
+IN_CLOSE_WRITE: Final = 0x0000_0008
+IN_MOVED_FROM: Final = 0x0000_0040
+IN_MOVED_TO: Final = 0x0000_0080
+IN_CREATE: Final = 0x0000_0100
+IN_DELETE: Final = 0x0000_0200
+IN_DELETE_SELF: Final = 0x0000_0400
+IN_MOVE_SELF: Final = 0x0000_0800
+IN_Q_OVERFLOW: Final = 0x0000_4000
+IN_IGNORED: Final = 0x0000_8000
+IN_ONLYDIR: Final = 0x0100_0000
+IN_EXCL_UNLINK: Final = 0x0400_0000
+IN_ISDIR: Final = 0x4000_0000
+
+
+def inotify_init() -> int:
+    """Return a descriptor that events are read from: it never blocks and is close-on-exec."""
+    flags = os.O_NONBLOCK | os.O_CLOEXEC
+    return _checked("inotify_init1", _long_call(_number("inotify_init1"), flags, 0, 0, 0, 0))
+
+
+def inotify_add_watch(inotify: int, descriptor: int, mask: int) -> int:
+    """Watch the very object that *descriptor* holds, whatever its name is by now; return the watch's number.
+
+    An object that is watched already keeps its number. Needs /proc.
+    """
+    # SAFETY: the kernel follows this magic link to the open object itself and resolves no name of it.
+    path = b"/proc/self/fd/%d" % descriptor
+    return _checked("inotify_add_watch", _add_watch(_number("inotify_add_watch"), inotify, path, mask))
+
+
+def inotify_rm_watch(inotify: int, watch: int) -> None:
+    """End a watch; EINVAL when it has ended by itself."""
+    _checked("inotify_rm_watch", _long_call(_number("inotify_rm_watch"), inotify, watch, 0, 0, 0))
+
+
 # -- calls of the jail -------------------------------------------------------------------------
 
 PR_SET_PDEATHSIG: Final = 1
@@ -230,6 +275,7 @@ _mount_setattr = _declare(ctypes.c_long, ctypes.c_char_p, ctypes.c_ulong, ctypes
 _create_ruleset = _declare(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ulong)
 _add_rule = _declare(ctypes.c_long, ctypes.c_long, ctypes.c_char_p, ctypes.c_ulong)
 _seccomp = _declare(ctypes.c_ulong, ctypes.c_ulong, ctypes.c_char_p)
+_add_watch = _declare(ctypes.c_long, ctypes.c_char_p, ctypes.c_ulong)
 
 
 def _number(name: str) -> int:

@@ -129,6 +129,17 @@ class Abandoned(SandboxError):
     """The caller gave up before the change began; nothing was done."""
 
 
+class WatchUnavailable(SandboxError):
+    """Nobody tells here what changes in the directory: look again from time to time instead.
+
+    *reason* is for people: what is missing, or which limit is reached. It names no path.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class StorageFailed(SandboxError):
     """The file system refused for a reason of its own (full, read-only, no permission, I/O error)."""
 

@@ -325,6 +325,8 @@ def test_system_call_numbers_agree_with_the_kernel_headers() -> None:
         assert numbers["renameat2"] == str(_linux._RENAMEAT2[machine])
         assert numbers["statx"] == str(_linux._STATX[machine])
         assert numbers["openat2"] == str(_linux._OPENAT2)
+        for name in ("inotify_init1", "inotify_add_watch", "inotify_rm_watch"):
+            assert numbers[name] == str(_linux._NUMBERS[machine][name])
 
 
 def test_nul_never_reaches_a_system_call() -> None:
