@@ -53,6 +53,15 @@ def component_fault(name: str) -> InvalidPath | None:
     return None
 
 
+def component_of(name: bytes) -> str | None:
+    """Return *name*, as a folder holds it, as a component of a path; None when it cannot be one."""
+    try:
+        text = name.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if component_fault(text) is not None else text
+
+
 @record
 class RelPath:
     """A path relative to a root, one component after the other; without components it is the root itself.

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from sandbox import moving, reading, staging, sweeping, trash, writing
 from sandbox._linux import O_PATH
@@ -51,6 +51,9 @@ from sandbox.staging import Change, Staged
 from sandbox.steps import Observer, ignore
 from sandbox.usage import Space, Tally, space
 
+if TYPE_CHECKING:
+    from sandbox.watcher import Watcher
+
 __all__ = [
     "Change",
     "Content",
@@ -73,6 +76,11 @@ __all__ = [
 
 SWEEP_AGE_SECONDS: Final = 60.0
 _STRICT: Final = Policy()
+
+
+def always(_: RelPath) -> bool:
+    """Want every path: the default of `Root.watch`."""
+    return True
 
 
 @record
@@ -210,6 +218,19 @@ class Root:
     def tally(self, *, clock: Callable[[], float] = time.monotonic) -> Tally:
         """Begin to count what is beneath the root; nothing is read before the first step of it."""
         return Tally(self._tree, clock=clock)
+
+    def watch(
+        self, *, folders: Callable[[RelPath], bool] = always, files: Callable[[RelPath], bool] = always
+    ) -> Watcher:
+        """Begin to watch what anybody changes beneath the root, as far as *folders* and *files* want its path.
+
+        Close the watcher; it outlives the root. Raises WatchUnavailable where nobody tells of changes.
+        """
+        from sandbox.watcher import (
+            Watcher,
+        )  # late: workers watch nothing, and what they load costs their start
+
+        return Watcher(self._tree, folders=folders, files=files)
 
     # -- changing ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -210,6 +211,53 @@ def read_only(disk: Tree) -> None:
     assert disk.snapshot("root") == {"a.md": b"a"}
 
 
+def watching(disk: Tree) -> None:
+    """A mount is watched where mounts may be entered, and nowhere else; a second way to a folder is known as such."""
+    disk.build("outside/deep/a.md: a", "root/mnt/covered.md: c", "root/plain/a.md: a", "root/twin/")
+    mount("--bind", disk.path("outside"), disk.path("root/mnt"))
+    mount("--bind", disk.path("root/plain"), disk.path("root/twin"))
+    with disk.open_root() as root, root.watch() as watcher:
+        assert watcher.settle(60)
+        assert watcher.take().unwatched == ()
+        assert watcher.status().folders == 2
+        disk.write("outside/deep/a.md", b"b")
+        assert watcher.settle(60)
+        assert not watcher.take()
+        disk.write("root/twin/a.md", b"b")  # it is the same folder
+        assert watcher.settle(60)
+        assert watcher.take().files == {P("plain/a.md")}
+    with disk.open_root(policy=Policy(mounts=Mounts.ALLOW)) as root, root.watch() as watcher:
+        assert watcher.settle(60)
+        watcher.take()
+        assert watcher.status().folders == 4
+        disk.write("outside/deep/a.md", b"c")
+        assert watcher.settle(60)
+        assert watcher.take().files == {P("mnt/deep/a.md")}
+        disk.write("root/plain/a.md", b"c")
+        assert watcher.settle(60)
+        dirty = watcher.take()
+        assert all(dirty.covers(P(path)) for path in ("plain/a.md", "twin/a.md"))
+        assert dirty.everything is False
+
+
+def watching_what_is_unmounted(disk: Tree) -> None:
+    """When its file system goes, a folder is looked at again, and then it is what was covered."""
+    disk.build("root/mnt/covered.md: c", "root/a.md: a")
+    mount("-t", "tmpfs", "none", disk.path("root/mnt"))
+    disk.build("root/mnt/deep/b.md: b")
+    with disk.open_root(policy=Policy(mounts=Mounts.ALLOW)) as root, root.watch() as watcher:
+        assert watcher.settle(60)
+        watcher.take()
+        assert watcher.status().folders == 3
+        subprocess.run(["umount", disk.path("root/mnt")], check=True)
+        assert watcher.settle(60)
+        assert watcher.take().covers(P("mnt/deep/b.md"))
+        assert watcher.status().folders == 2
+        disk.write("root/mnt/covered.md", b"d")
+        assert watcher.settle(60)
+        assert watcher.take().files == {P("mnt/covered.md")}
+
+
 CASES: dict[str, Callable[[Tree], None]] = {
     case.__name__: case
     for case in (
@@ -222,6 +270,8 @@ CASES: dict[str, Callable[[Tree], None]] = {
         space_of_a_mount,
         no_inode_left,
         read_only,
+        watching,
+        watching_what_is_unmounted,
     )
 }
 
