@@ -27,7 +27,7 @@ from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
 from fsnotes.notes.journal import Entry, Journal, Rewriting, has_happened
 from fsnotes.notes.model import is_note
-from fsnotes.notes.places import check_admitted
+from fsnotes.notes.places import check_admitted, may_change
 from fsnotes.notes.replies import MOST_TOLD
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
@@ -43,6 +43,7 @@ ATTEMPTS: Final = 3
 
 _AFTER: Final = "the file system failed after the move"
 _UNREADABLE: Final = "the note cannot be read"
+_PROTECTED: Final = "the note is protected from writing"
 _TOO_LARGE: Final = "the note would be too large"
 _CHANGING: Final = "another program keeps saving the note"
 _UNWRITTEN: Final = "the note could not be written"
@@ -174,9 +175,13 @@ def _made(
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
     data = apply(content.data, found.splices)
-    if len(data) > root.policy.max_file_bytes:
+    if not found.splices:
+        return None
+    if not may_change(content.identity):
+        left.append(LeftAlone(str(after), 0, "", _PROTECTED))
+    elif len(data) > root.policy.max_file_bytes:
         left.append(LeftAlone(str(after), 0, "", _TOO_LARGE))
-    elif found.splices:
+    else:
         made = _Text(
             chart, before, after, content.identity, etag(content.data), etag(data), len(data), found.splices
         )

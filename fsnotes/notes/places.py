@@ -89,8 +89,13 @@ def check_may_change(path: RelPath, identity: FileIdentity) -> None:
     An exchange of names needs no such right, so nothing else keeps a text that its owner has protected. Whose right
     to write it is, is not asked: what cannot be kept of a file of somebody else's is told instead.
     """
-    if not identity.mode & _WRITABLE:
+    if not may_change(identity):
         raise ReadOnlyNote(str(path))
+
+
+def may_change(identity: FileIdentity) -> bool:
+    """Say whether anybody has a right to write the file."""
+    return bool(identity.mode & _WRITABLE)
 
 
 def _find(root: Root, path: RelPath) -> RelPath | None:

@@ -331,6 +331,7 @@ LEFT_REASONS: Final = frozenset(
         "it leads to nothing that is known, from another folder than before",
         "the note is not UTF-8 text",
         "the note cannot be read",
+        "the note is protected from writing",
         "the note would be too large",
         "another program keeps saving the note",
         "the note could not be written",

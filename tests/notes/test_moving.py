@@ -131,6 +131,15 @@ def test_an_undecodable_note_moves_itself(vault: Vault) -> None:
     assert moved.former == moved.etag == etag(b"\xff\x00")
 
 
+def test_a_note_that_is_protected_from_writing_moves_and_is_not_rewritten(vault: Vault) -> None:
+    vault.build("a.md: a", "b.md: [[a]]", "c.md: [[a]]", "d.md: [[b]]")
+    for path in ("a.md", "b.md"):
+        os.chmod(vault.disk.path(f"root/{path}"), 0o444)
+    moved = move(vault.run, "a", "new")
+    assert _texts(vault) == {"new.md": b"a", "b.md": b"[[a]]", "c.md": b"[[new]]", "d.md": b"[[b]]"}
+    assert moved.left_alone == (LeftAlone("b.md", 0, "", "the note is protected from writing"),)
+
+
 def test_ambiguous_links_are_told_of_and_not_guessed(vault: Vault) -> None:
     vault.build("a/twin.md: 1", "b/twin.md: 2", "c.md: x\n[[twin]]\n[[a/twin]]")
     moved = move(vault.run, "a/twin", "a/other")
