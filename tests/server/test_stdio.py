@@ -634,7 +634,7 @@ def test_an_unknown_method_is_not_found(wire: Wire, method: str) -> None:
     assert wire.ask(request(1, method)) == error(1, -32601, "Method not found")
 
 
-@pytest.mark.parametrize("name", ["notes_Read", "", "notes_search", "x" * 10_000])
+@pytest.mark.parametrize("name", ["notes_Read", "", "notes_find", "x" * 10_000])
 def test_an_unknown_tool_is_invalid(wire: Wire, name: str) -> None:
     assert wire.ask(call(1, name)) == error(1, -32602, "Unknown tool")
 
