@@ -443,6 +443,7 @@ def test_a_grant_of_two_folders_is_the_two_and_nothing_between(household: Househ
 RIGHTS: dict[str, Callable[[Service, str, str, str], object]] = {
     "list": lambda service, uri, *_: service.list(BOB, uri),
     "read": lambda service, uri, *_: service.read(BOB, uri, "n"),
+    "search": lambda service, uri, *_: service.search(BOB, uri, "n"),
     "trash": lambda service, uri, *_: service.trash(BOB, uri),
     "create": lambda service, uri, *_: service.create(BOB, uri, "new", "x"),
     "restore": lambda service, uri, entry, _: service.restore(BOB, uri, entry),
@@ -459,6 +460,7 @@ RIGHTS: dict[str, Callable[[Service, str, str, str], object]] = {
 NEEDED = {
     "list": Right.READ,
     "read": Right.READ,
+    "search": Right.READ,
     "trash": Right.READ,
     "create": Right.WRITE,
     "restore": Right.WRITE,
