@@ -54,8 +54,8 @@ from fsnotes.notes.globs import composed
 from fsnotes.notes.link_answers import answers_links
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import fold, is_note
+from fsnotes.notes.move_replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.places import is_reading
-from fsnotes.notes.replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.search_answers import answers_search

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, TypeVar
 
+from fsnotes.notes.move_replies import LeftAlone, Moved, Relinked, Surveyed
 from fsnotes.notes.properties import Assignment
 from fsnotes.notes.replies import (
     DIRECTIONS,
@@ -20,22 +21,18 @@ from fsnotes.notes.replies import (
     Found,
     Hit,
     HitLine,
-    LeftAlone,
     LinkFound,
     LinksFound,
     Match,
-    Moved,
     NoteStat,
     NoteSummary,
     NoteText,
     Receipt,
-    Relinked,
     Reply,
     Restored,
     Scanned,
     Searched,
     Skipped,
-    Surveyed,
     Swept,
     TagCount,
     TagsCounted,

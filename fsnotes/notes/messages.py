@@ -45,8 +45,8 @@ from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
 from fsnotes.notes.linking import MAX_SHOWN
+from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
 from fsnotes.notes.property_keys import MAX_KEY
-from fsnotes.notes.replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
     MAX_NUMBER,

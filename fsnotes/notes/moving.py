@@ -27,8 +27,8 @@ from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
 from fsnotes.notes.journal import Entry, Journal, Rewriting, has_happened
 from fsnotes.notes.model import is_note
+from fsnotes.notes.move_replies import MOST_TOLD
 from fsnotes.notes.places import check_admitted, may_change
-from fsnotes.notes.replies import MOST_TOLD
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply

@@ -24,7 +24,7 @@ from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.markdown.links import Form, Link
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.mentions import Mentions
-from fsnotes.notes.replies import MAX_LINK
+from fsnotes.notes.move_replies import MAX_LINK
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.texts import Offsets
 from sandbox.records import record

@@ -22,7 +22,7 @@ from fsnotes.errors import InvalidArgument
 from fsnotes.notes.charts import Chart
 from fsnotes.notes.commands import Surveyed, SurveyMove
 from fsnotes.notes.courses import course
-from fsnotes.notes.replies import MOST_SURVEYED, is_survey_position
+from fsnotes.notes.move_replies import MOST_SURVEYED, is_survey_position
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import SandboxError, StorageFailed

@@ -62,8 +62,14 @@ _EXPECTED: dict[type[found.SandboxError], type[FsnotesError]] = {
 
 
 def _families() -> Iterator[type[found.SandboxError]]:
-    # What befalls a worker is none of the refusals that its handlers meet.
-    of_workers = (found.WorkerFailed, found.HandlerFailed, found.LockdownFailed, found.InvalidReport)
+    # What befalls a worker, or the watcher beside the workers, is none of the refusals that handlers meet.
+    of_workers = (
+        found.WorkerFailed,
+        found.HandlerFailed,
+        found.LockdownFailed,
+        found.InvalidReport,
+        found.WatchUnavailable,
+    )
     for _, value in inspect.getmembers(found, inspect.isclass):
         if issubclass(value, found.SandboxError) and not issubclass(value, of_workers):
             yield value

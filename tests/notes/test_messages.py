@@ -80,9 +80,9 @@ from fsnotes.notes.messages import (
     encode_command,
     encode_reply,
 )
+from fsnotes.notes.move_replies import LEFT_REASONS
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
-from fsnotes.notes.replies import LEFT_REASONS
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
