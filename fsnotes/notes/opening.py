@@ -12,7 +12,7 @@ from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
 from sandbox.records import record
 from sandbox.resolve import ResolverChoice
 
-READER: Final = "fsnotes.notes.worker:build"
+READER: Final = "fsnotes.notes.reader:build"
 """How a jail is told of what answers commands that only look."""
 
 WRITER: Final = "fsnotes.notes.writer:build"

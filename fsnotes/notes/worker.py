@@ -1,7 +1,8 @@
 """The handlers of notes as a jailed worker serves them: one operation, which runs a command.
 
 Loaded before the lock-down together with everything that handlers load late, since after it no file but those of
-the workspace can be opened. A worker that makes names needs more: `writer.py`. What a worker may reach is decided
+the workspace can be opened. What else a worker needs that only looks is in `reader.py`, and for one that makes names in
+`writer.py`. What a worker may reach is decided
 in `sandbox.jail`; who may ask, far above.
 """
 
@@ -12,7 +13,6 @@ from typing import Any
 
 import ruamel.yaml  # noqa: F401 - frontmatter loads it when the first block needs it
 
-import fsnotes.notes.patterns  # noqa: F401 - and a search this one, with RE2
 from fsnotes.errors import FsnotesError
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import decode_command, encode_answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fsnotes.notes.patterns  # noqa: F401 - all commands run here
 from fsnotes.notes import finding, linking, scanning, stretches, surveying
 from fsnotes.notes.writer import build as build
 

@@ -48,7 +48,7 @@ _SEARCHES = r"""
 import sys
 sys.path[:0] = sys.argv[1:]
 from fsnotes.notes.opening import RUN, WorkerOptions
-from fsnotes.notes.worker import build
+from fsnotes.notes.reader import build
 from fsnotes.notes.commands import SearchNotes
 from fsnotes.notes.messages import encode_command
 from fsnotes.notes.scope import Scope
