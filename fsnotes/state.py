@@ -96,7 +96,7 @@ class StateFolder:
             for folder in own:
                 if folder in above:
                     mode = stat.S_IMODE(os.stat(folder).st_mode)
-                    os.chmod(folder, mode | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103 - passed through, not read
+                    os.chmod(folder, mode | stat.S_IXGRP | stat.S_IXOTH)
             if os.stat(part).st_uid != user:
                 # SAFETY: as long as the folder is ours nobody else has put anything into it: a hard link to a file of
                 # root's, say, which would be given away here.
