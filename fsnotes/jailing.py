@@ -18,7 +18,6 @@ from fsnotes.errors import JailRequired
 from fsnotes.jailed import JailedRunner
 from fsnotes.notes.opening import PACKAGES, READER, WorkerOptions
 from fsnotes.runners import InlineRunner, MixedRunner, Runner
-from fsnotes.state import StateFolder, worker_user
 from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_at_best
 from sandbox import Root
 from sandbox.errors import LevelNotMet, WorkerFailed
@@ -55,7 +54,6 @@ class Jailing:
     def __init__(
         self,
         settings: Settings,
-        state: StateFolder,
         parts: Mapping[str, str],
         *,
         resolver: ResolverChoice,
@@ -63,7 +61,6 @@ class Jailing:
         closed: Closed = _nobody,
     ) -> None:
         self._settings = settings
-        self._state = state
         self._parts = parts
         self._resolver = resolver
         self._given = make
@@ -104,8 +101,10 @@ class Jailing:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
-        here = InlineRunner(inline, quotas=quotas, parts=self._parts)
-        return MixedRunner(runners | dict.fromkeys(inline, here))
+        parts = {
+            workspace.name: self._state.workspace(workspace.path) for workspace in self._settings.workspaces
+        }
+        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas, parts=parts)))
 
     def clear(self, workspace: str) -> None:
         """Let the workers of *workspace* begin anew."""
@@ -184,16 +183,11 @@ class Jailing:
     def _index(self, workspace: WorkspaceSettings) -> str | None:
         """Return the part of the state that the workspace's workers get, or None where they could not reach it.
 
-        Started by root, a worker becomes the owner of its workspace, and so does the part.
+        Started by root, a worker becomes the owner of its workspace, to whom the state folder of root is closed.
         """
-        part, user = self._parts[workspace.name], worker_user(workspace.path)
-        if user != os.geteuid() and not self._state.hand_over(part, user):
-            self.notices.append(
-                f"workspace {workspace.name!r}: its workers run as its owner (uid {user}), who cannot reach the state"
-                " folder; they keep no journal, so moves that rewrite links are refused"
-            )
+        if os.geteuid() == 0 and os.stat(workspace.path).st_uid != 0:
             return None
-        return part
+        return self._parts[workspace.name]
 
 
 class _Witness:

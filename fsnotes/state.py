@@ -66,8 +66,7 @@ class StateFolder:
         Raises ConfigurationError for one that is a link to where a worker must not get, or lies there.
         """
         folder = os.path.join(self.path, "ws", self.identify(canonical_path))
-        users = (os.geteuid(), worker_user(canonical_path))
-        _make(folder, mode=0o700, closed=False, users=users)
+        _make(folder, mode=0o700, closed=False)
         real, parts = os.path.realpath(folder), os.path.realpath(os.path.join(self.path, "ws"))
         # A link may lead to another disk, but to no other part of the state.
         is_own = real == os.path.join(parts, self.identify(canonical_path))
@@ -77,75 +76,21 @@ class StateFolder:
                 raise ConfigurationError(
                     f"state folder {display(folder)}: it leads to what no worker may have"
                 )
-        _check(real, closed=False, users=users)  # of what is handed on, not of what led there a moment ago
+        _check(real, closed=False)  # of what is handed on, not of what led there a moment ago
         return real
 
-    def hand_over(self, part: str, user: int) -> bool:
-        """Give a *part* that `workspace` returned to *user*, as whom its workers run; say whether they can get there.
 
-        For root. Everybody may pass the folders of the state above it then, and look into none; whether those above
-        the state let anybody pass is their owners' affair. Where they do not, nothing is done.
-
-        Raises ConfigurationError.
-        """
-        own = (os.path.realpath(self.path), os.path.realpath(os.path.join(self.path, "ws")))
-        try:
-            above = _above(part)
-            if not all(folder in own or _lets_pass(folder, user) for folder in above):
-                return False
-            for folder in own:
-                if folder in above:
-                    mode = stat.S_IMODE(os.stat(folder).st_mode)
-                    os.chmod(folder, mode | stat.S_IXGRP | stat.S_IXOTH)
-            if os.stat(part).st_uid != user:
-                # SAFETY: as long as the folder is ours nobody else has put anything into it: a hard link to a file of
-                # root's, say, which would be given away here.
-                with os.scandir(part) as entries:
-                    for entry in entries:
-                        os.chown(entry.path, user, -1, follow_symlinks=False)
-                os.chown(part, user, -1, follow_symlinks=False)
-        except OSError as error:
-            raise ConfigurationError(f"state folder {display(part)}: {error.strerror}") from error
-        return True
-
-
-def worker_user(workspace: str) -> int:
-    """Return the user as whom workers run: root's become the owner of the *workspace*, a path."""
-    user = os.geteuid()
-    if user == 0:
-        try:
-            user = os.stat(workspace).st_uid
-        except OSError:
-            pass  # whoever opens it says what is wrong
-    return user
-
-
-def _above(path: str) -> tuple[str, ...]:
-    """Return the folders above *path*, which has no links."""
-    found = []
-    while (parent := os.path.dirname(path)) != path:
-        found.append(parent)
-        path = parent
-    return tuple(found)
-
-
-def _lets_pass(folder: str, user: int) -> bool:
-    """Say whether *user* may pass through *folder*, by its mode: groups and ACLs are left out of account."""
-    status = os.stat(folder)
-    return bool(status.st_mode & (stat.S_IXUSR if status.st_uid == user else stat.S_IXOTH))
-
-
-def _make(path: str, *, mode: int, closed: bool, users: tuple[int, ...] = ()) -> None:
+def _make(path: str, *, mode: int, closed: bool) -> None:
     try:
         os.mkdir(path, mode)
     except FileExistsError:
         pass
     except OSError as error:
         raise ConfigurationError(f"state folder {display(path)}: {error.strerror}") from error
-    _check(path, closed=closed, users=users)
+    _check(path, closed=closed)
 
 
-def _check(path: str, *, closed: bool, users: tuple[int, ...] = ()) -> None:
+def _check(path: str, *, closed: bool) -> None:
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode) and not closed:
@@ -154,7 +99,7 @@ def _check(path: str, *, closed: bool, users: tuple[int, ...] = ()) -> None:
         raise ConfigurationError(f"state folder {display(path)}: {error.strerror}") from error
     if not stat.S_ISDIR(status.st_mode):
         raise ConfigurationError(f"state folder {display(path)}: not a folder")
-    if status.st_uid not in (users or (os.geteuid(),)):
+    if status.st_uid != os.geteuid():
         raise ConfigurationError(f"state folder {display(path)}: belongs to another user")
     if status.st_mode & (0o077 if closed else 0o022):
         raise ConfigurationError(f"state folder {display(path)}: open to other users (chmod 700 closes it)")

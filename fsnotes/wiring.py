@@ -161,7 +161,7 @@ def build(
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
         inner, clear, end, notices = _runner(
-            settings, state, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
+            settings, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
         )
     except BaseException:
         for root, _ in roots.values():
@@ -214,7 +214,6 @@ def _weaknesses(roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> tuple[str,
 
 def _runner(
     settings: Settings,
-    state: StateFolder,
     parts: Mapping[str, str],
     roots: dict[str, tuple[Root, tuple[str, ...]]],
     *,
@@ -225,10 +224,11 @@ def _runner(
     """Return what runs commands, what is due when a quarantine is lifted and imposed, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
+        parts = {workspace.name: state.workspace(workspace.path) for workspace in settings.workspaces}
         return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
-    jailing = Jailing(settings, state, parts, resolver=resolver, make=worker, closed=quarantine.impose)
+    jailing = Jailing(settings, parts, resolver=resolver, make=worker, closed=quarantine.impose)
     return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 
 
