@@ -101,10 +101,8 @@ class Jailing:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
-        parts = {
-            workspace.name: self._state.workspace(workspace.path) for workspace in self._settings.workspaces
-        }
-        return MixedRunner(runners | dict.fromkeys(inline, InlineRunner(inline, quotas=quotas, parts=parts)))
+        here = InlineRunner(inline, quotas=quotas, parts=self._parts)
+        return MixedRunner(runners | dict.fromkeys(inline, here))
 
     def clear(self, workspace: str) -> None:
         """Let the workers of *workspace* begin anew."""

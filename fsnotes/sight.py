@@ -46,7 +46,9 @@ class Sight:
             places = (asked, *readings(asked))
         except InvalidPath:
             return  # which the workspace refuses
-        if self.readable.leads_to(asked) or any(self.readable.covers(place) for place in places):
+        # The file system may take letters of either case for the same.
+        readable = Scope(tuple(map(_folded, self.readable.folders)))
+        if readable.leads_to(_folded(asked)) or any(readable.covers(_folded(place)) for place in places):
             raise NotAllowed("what may not be read would become readable")
 
     def sees(self, path: str) -> bool:
@@ -82,3 +84,11 @@ def _covers(readable: Scope, path: str) -> bool:
     except InvalidPath:
         return False
     return all(readable.covers(each) for each in paths)
+
+
+def _folded(path: RelPath) -> RelPath:
+    """Return *path* in lower letters. A name that grows too long for it stays as it is."""
+    try:
+        return RelPath(tuple(part.casefold() for part in path.parts))
+    except InvalidPath:
+        return path

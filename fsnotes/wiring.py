@@ -224,7 +224,6 @@ def _runner(
     """Return what runs commands, what is due when a quarantine is lifted and imposed, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
-        parts = {workspace.name: state.workspace(workspace.path) for workspace in settings.workspaces}
         return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 

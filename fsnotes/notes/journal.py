@@ -47,7 +47,7 @@ FINISH_SECONDS: Final = 0.3
 LEAST_FINISHED: Final = 16
 """Notes that a call finishes whatever time they take, so that every call comes further."""
 
-_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO})
 
 _VERSION: Final = 1
 
@@ -79,6 +79,9 @@ class Journal:
         """Open the journal in *folder*. Raises RootUnusable."""
         self._slot = Slot(folder, NAME, most=MAX_BYTES)
         self._clock = clock
+        # What was read last, as it is and as it is meant, and how far it has been finished in calls that ended early.
+        self._begun: tuple[bytes, Entry] | None = None
+        self._next = 0
 
     def close(self) -> None:
         """Close the folder."""
@@ -91,6 +94,7 @@ class Journal:
     def clear(self) -> None:
         """Say that it is done; durable. Raises StorageFailed."""
         self._slot.clear()
+        self._begun = None
 
     def finish(self, root: Root) -> bool:
         """Finish what stands in the journal, if anything does; say whether the move in it had happened.
@@ -98,28 +102,40 @@ class Journal:
         Raises NotCounted where that takes long: the same call, made again, goes on. Raises Unavailable for a journal
         that cannot be read, and StorageFailed; then it stays for the next one.
         """
-        if self._slot.is_empty:
+        data = None if self._slot.is_empty else self._read()
+        if data is None:
+            self._begun = None
             return False
-        try:
-            data = self._slot.read()
-            entry = None if data is None else _decode(data)
-        except (ValueError, TooLarge, RootUnusable) as error:
-            raise Unavailable("the journal of a move that was interrupted cannot be read") from error
-        if entry is None:
-            return False
+        if self._begun is None or data != self._begun[0]:
+            try:
+                self._begun, self._next = (data, _decode(data)), 0
+            except ValueError as error:
+                raise _unreadable() from error
+        entry = self._begun[1]
         happened = has_happened(root, entry)
         if happened:
             self._rewrite(root, entry)
         self.clear()
         return happened
 
+    def _read(self) -> bytes | None:
+        try:
+            return self._slot.read()
+        except (TooLarge, RootUnusable) as error:
+            raise _unreadable() from error
+
     def _rewrite(self, root: Root, entry: Entry) -> None:
         end = self._clock() + FINISH_SECONDS
-        finished = 0
-        for rewriting in entry.rewritings:
-            if finished >= LEAST_FINISHED and not self._clock() < end:
+        first = self._next
+        for place in range(first, len(entry.rewritings)):
+            if place >= first + LEAST_FINISHED and not self._clock() < end:
                 raise NotCounted
-            finished += _rewrite(root, rewriting)
+            _rewrite(root, entry.rewritings[place])
+            self._next = place + 1
+
+
+def _unreadable() -> Unavailable:
+    return Unavailable("the journal of a move that was interrupted cannot be read")
 
 
 def has_happened(root: Root, entry: Entry) -> bool:
@@ -158,23 +174,21 @@ def _looked_up(root: Root, path: RelPath) -> int | None:
         return None
 
 
-def _rewrite(root: Root, rewriting: Rewriting) -> bool:
-    """Change a note as it was to be, unless it is so already or somebody has changed it since; say whether it was."""
+def _rewrite(root: Root, rewriting: Rewriting) -> None:
+    """Change a note as it was to be, unless it is so already, or cannot be read, or somebody has changed it since."""
     try:
         content = root.read(rewriting.path)
-        if etag(content.data) != rewriting.former:
-            return False
+    except SandboxError:
+        return
+    try:
         data = apply(content.data, rewriting.splices)
-        if etag(data) != rewriting.etag:
-            return False
-        root.replace(rewriting.path, data, expect=content.identity)
+        if etag(content.data) == rewriting.former and etag(data) == rewriting.etag:
+            root.replace(rewriting.path, data, expect=content.identity)
     except (Missing, NotAFolder, Escape, ObjectRefused, IdentityChanged, ValueError):
-        return False
+        return
     except StorageFailed as error:
         if error.errno not in _FORBIDDEN:
             raise
-        return False
-    return True
 
 
 def _encode(entry: Entry) -> bytes:

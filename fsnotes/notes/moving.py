@@ -218,7 +218,11 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
                 root.move(made.source, made.target, expect=plan.content.identity)
         except (SandboxError, InvalidArgument) as error:
             root.drop(staged)
-            if has_happened(root, plan.entry):
+            try:
+                happened = has_happened(root, plan.entry)
+            except SandboxError:
+                raise OutcomeUnknown(_AFTER) from error  # and the journal stays for who can look
+            if happened:
                 if journal is not None:
                     with contextlib.suppress(SandboxError, NotCounted, Unavailable):
                         journal.finish(root)  # or whoever changes something next

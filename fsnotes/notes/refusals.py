@@ -137,7 +137,7 @@ SENTENCES: Final = (
         "it is required where no heading is given",
         "it is required where nothing is unset",
         "it has a note's suffix, and what is moved is a folder",
-        "it has too many folders to look for what is ignored",
+        "it holds too much to look for what is ignored",
         "it is for a note, and this is a folder",
         "it lies in the folder that is moved",
         "line # has # characters",

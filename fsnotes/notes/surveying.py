@@ -42,12 +42,15 @@ def survey(
     """Look at a stretch of the notes; see `SurveyMove`. Raises NotCounted, and what `course` raises."""
     if command.after is not None and not is_survey_position(command.after):
         raise InvalidArgument("cursor", "too long")
-    end = clock() + CALL_SECONDS
-    made = course(workspace.root, scope, command.path, command.new_path, checks_name=False)
-    known = None if command.after is None else workspace.charts.last(scope, made)
+    first = command.after is None
+    made = course(
+        workspace.root, scope, command.path, command.new_path, checks_name=False, checks_ignored=first
+    )
+    known = None if first else workspace.charts.last(scope, made)
     chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
     found: list[str] = []
     outside = length = 0
+    end = clock() + CALL_SECONDS
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
     with closing(_Shelves(workspace.root)) as shelves:
         for digest, path in order[start:]:

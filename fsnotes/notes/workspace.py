@@ -42,12 +42,16 @@ class Workspace:
         self.root.close()
 
     @contextmanager
-    def changing(self, *, timeout: float, abandoned: Callable[[], bool]) -> Iterator[None]:
+    def changing(
+        self, *, timeout: float, abandoned: Callable[[], bool], finishes: bool = True
+    ) -> Iterator[None]:
         """Hold the workspace's lock for the block, which changes something; every change does.
 
-        What a killed move has left is finished first. Raises what `Root.lock` and `Journal.finish` raise.
+        What a killed move has left is finished first, unless the change has no time for it, or must be possible where
+        that is not (*finishes*): then it must be one that the journal can stand. Raises what `Root.lock` and
+        `Journal.finish` raise.
         """
         with self.root.lock(timeout=timeout, abandoned=abandoned):
-            if self.journal is not None:
+            if finishes and self.journal is not None:
                 self.journal.finish(self.root)
             yield

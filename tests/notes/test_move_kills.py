@@ -17,13 +17,15 @@ from typing import Any
 import pytest
 
 from fsnotes.errors import NotCounted, Unavailable
-from fsnotes.notes.commands import AppendNote, MoveNotes
+from fsnotes.notes import journal
+from fsnotes.notes.commands import AppendNote, MoveNotes, TrashNote
+from fsnotes.notes.etags import etag
 from fsnotes.notes.journal import LEAST_FINISHED, NAME, Journal
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import StorageFailed
 from sandbox.names import RelPath
 from sandbox.policy import Policy
-from sandbox.root import Root
+from sandbox.root import Content, Root
 from sandbox.steps import Step
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
@@ -324,3 +326,58 @@ def test_without_a_place_for_a_journal_only_what_needs_none_is_moved(tmp_path: P
         runner(workspace)(MoveNotes("sub/a", "x", update_links=False))
     assert disk.read("root/any.md") == b"nothing\n"
     assert disk.read("root/x.md") == NOTES["sub/a.md"]
+
+
+def test_a_deletion_waits_for_no_journal(tmp_path: Path) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    disk.save("root/broken.md", b"x")
+    entry = "20260728T101112Z-" + "0" * 32
+    with _workspace(disk) as workspace:
+        runner(workspace)(TrashNote("top.md", etag(NOTES["top.md"]), entry))
+        assert disk.exists(f"part/{NAME}")
+        act(runner(workspace), "append")
+    assert disk.read(f"root/.trash/{entry}/top.md") == NOTES["top.md"]
+    assert disk.read("root/deep/er/d.md") == b"![[other/b#A]]"
+    assert not disk.exists(f"part/{NAME}")
+
+
+def test_finishing_in_many_calls_looks_at_each_note_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
+    monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
+    looked: list[str] = []
+    real = journal._rewrite
+
+    def rewrite(root: Root, rewriting: journal.Rewriting) -> None:
+        looked.append(str(rewriting.path))
+        real(root, rewriting)
+
+    monkeypatch.setattr(journal, "_rewrite", rewrite)
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert len(set(looked)) == len(looked) > 2
+    assert _texts(disk) == wanted["note"]
+
+
+def test_a_note_that_cannot_be_read_keeps_no_change_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    real = Root.read
+
+    def read(root: Root, path: RelPath) -> Content:
+        if str(path) == "top.md":
+            raise StorageFailed(5, "top.md")
+        return real(root, path)
+
+    monkeypatch.setattr(Root, "read", read)
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert disk.read("root/top.md") == NOTES["top.md"]
+    assert disk.read("root/deep/er/d.md") == b"![[other/b#A]]"
+    assert not disk.exists(f"part/{NAME}")

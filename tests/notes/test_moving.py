@@ -18,7 +18,7 @@ from fsnotes.errors import (
     NoteNotFound,
     PathRefused,
 )
-from fsnotes.notes import surveying
+from fsnotes.notes import courses, surveying
 from fsnotes.notes.commands import LeftAlone, MoveNotes, Relinked, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import handle
@@ -461,3 +461,34 @@ def test_a_survey_alone_takes_no_lock(vault: Vault) -> None:
             handle(vault.workspace, Scope((ROOT,)), MoveNotes("a", "b", ("c.md",), dry_run=True)).rewritten
             == 1
         )
+
+
+def test_a_survey_of_a_folder_looks_for_what_is_ignored_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call of it would take as long as that takes, and look at one note."""
+    vault.build(*(f"old/f{number}/n.md: [[old/f{number}/n]]" for number in range(30)), "x/secret/s.md: s")
+    monkeypatch.setattr(surveying, "CALL_SECONDS", -1.0)
+    looks = 0
+    real = courses._check_ignored
+
+    def check(*given: Any) -> None:
+        nonlocal looks
+        looks += 1
+        real(*given)
+
+    monkeypatch.setattr(courses, "_check_ignored", check)
+    found, _ = surveyed(lambda command: vault.run(command, ignore=("x/secret/**",)), "old", "new")
+    assert len(found) == 30
+    assert looks == 1
+
+
+def test_a_folder_that_holds_too_much_to_look_for_what_is_ignored_stays(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.build("old/a/n.md: n", "old/b/m.md: m")
+    monkeypatch.setattr(courses, "MAX_ENTRIES", 3)
+    with pytest.raises(InvalidArgument):
+        vault.run(MoveNotes("old", "new"), ignore=("x/**",))
+    vault.run(MoveNotes("old", "new"))
+    assert _texts(vault) == {"new/a/n.md": b"n", "new/b/m.md": b"m"}
