@@ -101,6 +101,7 @@ class Keeper:
         self._failure: WorkerFailed | None = None
         self._owed: Ended | None = None
         self._level_is_lost = False
+        self._quarantine_is_told = False
         self._began = threading.Event()
         self._stopping = threading.Event()
         self._cleared = threading.Event()
@@ -175,7 +176,8 @@ class Keeper:
     def _keep(self) -> None:
         try:
             while not self._stopping.is_set():
-                if self._conduct.is_quarantined:
+                # Once it was told, its end is told too, though it was lifted before this thread came here.
+                if self._conduct.is_quarantined or self._quarantine_is_told:
                     self._wait_until_lifted()
                     continue
                 pause = self._judge(self._take_owed() or self._serve())
@@ -314,6 +316,7 @@ class Keeper:
         pause = self._history.failed()
         if breach and self._conduct.breached():
             # Told by the one whose breach it was, and not by its fellows.
+            self._quarantine_is_told = True
             self._note(Happening.QUARANTINED, QUARANTINED.why)
         if self._conduct.is_quarantined:
             return 0
@@ -358,6 +361,7 @@ class Keeper:
     def _begin_anew(self, why: str) -> None:
         self._history.clear()
         self._level_is_lost = False
+        self._quarantine_is_told = False
         self._note(Happening.CLEARED, why)
         self._turns.allow()
 

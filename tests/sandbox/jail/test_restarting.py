@@ -169,6 +169,23 @@ def test_three_breaches_are_a_quarantine_until_it_is_cleared(
     assert pauses.seconds == [0.1, 0.5, 0.1]
 
 
+def test_a_quarantine_that_is_cleared_as_it_is_told_is_told_to_be_over(yard: Yard, pauses: Pauses) -> None:
+    seen: list[Event] = []
+
+    def observe(event: Event) -> None:
+        seen.append(event)
+        if event.happening is Happening.QUARANTINED:
+            jail.clear()  # before the keeper has come to wait for it
+
+    jail = yard.started(sleep=pauses, observe=observe)
+    for _ in range(3):
+        breach(jail)
+    until(lambda: Happening.CLEARED in happened(jail))
+    assert count(jail) == 1
+    told = [event.happening for event in seen]
+    assert told.count(Happening.QUARANTINED) == told.count(Happening.CLEARED) == 1
+
+
 def fellows(yard: Yard, pauses: Pauses) -> tuple[Jail, Jail]:
     """Return two jails of one workspace."""
     conduct = Conduct(time.monotonic)
