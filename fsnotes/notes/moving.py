@@ -174,9 +174,9 @@ def _made(
 ) -> tuple[_Text, bytes] | None:
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
-    data = apply(content.data, found.splices)
     if not found.splices:
         return None
+    data = apply(content.data, found.splices)
     if not may_change(content.identity):
         left.append(LeftAlone(str(after), 0, "", _PROTECTED))
     elif len(data) > root.policy.max_file_bytes:
