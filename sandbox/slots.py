@@ -14,6 +14,7 @@ from typing import Final
 from sandbox.beneath import sync_folder
 from sandbox.errors import Missing, RootUnusable, TooLarge
 from sandbox.reports import reporting
+from sandbox.temporaries import write_all
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -94,9 +95,7 @@ class Slot:
     def _write_new(self, data: bytes) -> None:
         file = os.open(self._new, _NEW, 0o600, dir_fd=self._folder)
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(file, rest) :]
+            write_all(file, data)
             os.fsync(file)
         finally:
             os.close(file)

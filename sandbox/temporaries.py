@@ -59,7 +59,7 @@ def write_temporary(
     try:
         try:
             observe(steps.made)
-            _write_all(fd, data)
+            write_all(fd, data)
             observe(steps.written)
             finish(fd)
             if durable:
@@ -85,7 +85,8 @@ def discard(folder: int, temporary: Temporary) -> None:
         pass  # the failure that led here is the one to report; the sweeper finds what is left
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of *data*, in as many calls as the kernel wants. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
