@@ -46,7 +46,7 @@ from sandbox.objects import (
 from sandbox.policy import Policy
 from sandbox.records import record
 from sandbox.resolve import ResolverChoice
-from sandbox.shelves import Shelf
+from sandbox.shelves import Shelf, Shelves
 from sandbox.staging import Change, Staged
 from sandbox.steps import Observer, ignore
 from sandbox.usage import Space, Tally, space
@@ -66,6 +66,7 @@ __all__ = [
     "Replaced",
     "Root",
     "Shelf",
+    "Shelves",
     "Space",
     "Staged",
     "Stamp",
@@ -182,6 +183,10 @@ class Root:
     def shelf(self, path: RelPath) -> Shelf:
         """Open the folder at *path* to read many of its files; close it. Raises Missing, NotAFolder, Escape."""
         return Shelf(self._tree, path)
+
+    def shelves(self) -> Shelves:
+        """Return what reads files folder by folder, one folder held open; close it."""
+        return Shelves(self._tree)
 
     def stat(self, path: RelPath) -> FileIdentity:
         """Return the identity of the file at *path*, judged as for reading, without opening it."""

@@ -72,3 +72,27 @@ class Shelf:
         if len(data) > most:
             raise TooLarge(str(path), limit=most)
         return data
+
+
+class Shelves:
+    """Reads files, holding the folder of the last one open: those of a folder come one after the other. Close it."""
+
+    def __init__(self, tree: Beneath) -> None:
+        self._tree = tree
+        self._folder = ""
+        self._shelf: Shelf | None = None
+
+    def close(self) -> None:
+        """Close what is open; a second time does nothing."""
+        shelf, self._shelf = self._shelf, None
+        if shelf is not None:
+            shelf.close()
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of the file that *path* spells. Raises what opening its folder and `Shelf.read` raise."""
+        # A folder is parsed once for all of its files.
+        folder, _, name = path.rpartition("/")
+        if self._shelf is None or folder != self._folder:
+            self.close()
+            self._shelf, self._folder = Shelf(self._tree, RelPath.parse_folder(folder)), folder
+        return self._shelf.read(name)

@@ -15,8 +15,7 @@ from fsnotes.notes.commands import Skipped
 from fsnotes.notes.scanning import Seen, left_out, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
-from sandbox.names import RelPath
-from sandbox.root import Root, Shelf
+from sandbox.root import Root
 
 ENTRIES: Final = 2_000
 """A call examines no more entries than this."""
@@ -46,7 +45,7 @@ class Stretch:
     """
 
     __slots__ = (
-        "_clock", "_entries", "_folder", "_root", "_seen", "_shelf", "_size", "_skipped", "_steps", "_told", "resume",
+        "_clock", "_entries", "_seen", "_shelves", "_size", "_skipped", "_steps", "_told", "resume",
     )  # fmt: skip
 
     def __init__(
@@ -65,10 +64,7 @@ class Stretch:
         self._clock = clock
         self._steps = walk(root, scope, folder, recursive=recursive, after=after)
         self._entries = max(1, min(entries, ENTRIES))
-        self._root = root
-        # The notes of a folder come one after the other, so it is held open.
-        self._shelf: Shelf | None = None
-        self._folder: RelPath | None = None
+        self._shelves = root.shelves()
         self._seen = self._size = self._told = 0
         self._skipped: list[Skipped] = []
 
@@ -80,7 +76,7 @@ class Stretch:
         try:
             yield from self._notes()
         finally:
-            self._close()
+            self._shelves.close()
 
     def skip(self, note: Seen, reason: str) -> None:
         """Leave out a note that was looked into."""
@@ -124,7 +120,7 @@ class Stretch:
     def _look(self, note: Seen) -> bytes | None:
         self._seen += 1
         try:
-            data = self._shelved(note.path).read(note.path.name)
+            data = self._shelves.read(str(note.path))
         except (Missing, NotAFolder):
             return None
         except SandboxError as error:
@@ -132,19 +128,6 @@ class Stretch:
             return None
         self._size += len(data)
         return data
-
-    def _shelved(self, path: RelPath) -> Shelf:
-        """Return the folder of *path*, open."""
-        folder = path.parent
-        if self._shelf is None or self._folder != folder:
-            self._close()
-            self._shelf, self._folder = self._root.shelf(folder), folder
-        return self._shelf
-
-    def _close(self) -> None:
-        shelf, self._shelf = self._shelf, None
-        if shelf is not None:
-            shelf.close()
 
     def _is_over(self, examined: int) -> bool:
         return (

@@ -5,8 +5,8 @@ workspace are looked at, since a link outside of the grant is to be counted; the
 a survey is a digest, by which the notes are ordered: it goes on behind it, whatever has come or gone since.
 
 Limits: what is written to the old name behind the survey's back stays as it is written; files that come, go or move
-meanwhile are told by the digest of all that were known when it began. Notes that the
-policy keeps out (links, hard links, too large ones) are not looked at.
+meanwhile are told by the digest of all that were known when it began. Notes that the policy keeps out (links, hard
+links, too large ones) are not looked at.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from fsnotes.notes.move_replies import MOST_SURVEYED, is_survey_position
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import SandboxError, StorageFailed
-from sandbox.names import RelPath
-from sandbox.root import Root, Shelf
+from sandbox.root import Shelves
 
 CALL_SECONDS: Final = 0.04
 """A call looks at no further note once it has taken this long."""
@@ -52,7 +51,7 @@ def survey(
     outside = length = 0
     end = clock() + CALL_SECONDS
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
-    with closing(_Shelves(workspace.root)) as shelves:
+    with closing(workspace.root.shelves()) as shelves:
         for digest, path in order[start:]:
             concerned, beyond = _look(chart, shelves, path)
             outside += beyond
@@ -65,7 +64,7 @@ def survey(
     return Surveyed(tuple(found), outside, None, chart.known)
 
 
-def _look(chart: Chart, shelves: _Shelves, path: str) -> tuple[bool, int]:
+def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int]:
     try:
         data = shelves.read(path)
     except StorageFailed:
@@ -73,24 +72,3 @@ def _look(chart: Chart, shelves: _Shelves, path: str) -> tuple[bool, int]:
     except SandboxError:
         return False, 0  # gone, or kept out by the policy
     return chart.concerns(path, data)
-
-
-class _Shelves:
-    """Reads notes, holding the folder of the last one open; close it."""
-
-    def __init__(self, root: Root) -> None:
-        self._root = root
-        self._folder: str | None = None
-        self._shelf: Shelf | None = None
-
-    def close(self) -> None:
-        if self._shelf is not None:
-            self._shelf.close()
-
-    def read(self, path: str) -> bytes:
-        folder, _, name = path.rpartition("/")
-        if self._shelf is None or folder != self._folder:
-            self.close()
-            self._shelf = None
-            self._shelf, self._folder = self._root.shelf(RelPath.parse_folder(folder)), folder
-        return self._shelf.read(name)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from sandbox.errors import RootUnusable, SandboxError
+from sandbox.errors import Missing, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.policy import HardLinks, Links, Policy
 from tests.disk import Tree
@@ -72,3 +72,21 @@ def test_what_is_no_folder_is_not_opened(disk: Tree, path: str) -> None:
     _build(disk)
     with disk.open_root() as root, pytest.raises(SandboxError):
         root.shelf(P(path))
+
+
+def test_shelves_read_what_reading_each_reads_and_hold_one_folder_open(disk: Tree) -> None:
+    _build(disk)
+    disk.build("root/other/a.md: other", "root/top.md: top")
+    with disk.open_root() as root:
+        shelves = root.shelves()
+        before = len(os.listdir("/proc/self/fd"))
+        paths = ["sub/a.md", "sub/b.md", "top.md", "other/a.md", "sub/a.md"]
+        assert [shelves.read(path) for path in paths] == [root.read(P(path)).data for path in paths]
+        assert len(os.listdir("/proc/self/fd")) == before + 1
+        with pytest.raises(Missing):
+            shelves.read("gone/a.md")
+        assert len(os.listdir("/proc/self/fd")) == before
+        assert shelves.read("other/a.md") == b"other"
+        shelves.close()
+        shelves.close()
+        assert len(os.listdir("/proc/self/fd")) == before
