@@ -6,7 +6,6 @@ number there: links of notes that stay as they are come once, whatever happens t
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable
 from typing import Final
@@ -67,7 +66,7 @@ def list_links(
 
     for turn in range(PAGE_CALLS):
         reply = ask(page.left, anew=turn == 0)
-        fitting = _fitting(page, reply)
+        fitting = page.fitting(map(link, reply.links))
         is_full = fitting < len(reply.links)
         if is_full:
             if not fitting:
@@ -85,12 +84,6 @@ def list_links(
         if is_full or reply.resume is None or page.left == 0:
             break
     return listed()
-
-
-def _fitting(page: Page, reply: LinksFound) -> int:
-    """Return for how many of the links in *reply* there is room."""
-    trial = copy.copy(page)
-    return next((at for at, each in enumerate(reply.links) if not trial.admits(link(each))), len(reply.links))
 
 
 def _position_of(position: tuple[str, ...] | None) -> _Position:

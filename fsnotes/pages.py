@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import copy
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 from fsnotes.errors import InvalidArgument
@@ -71,6 +73,15 @@ class Page:
         self._items -= 1
         self._characters -= cost
         return True
+
+    def fitting(self, documents: Iterable[Any]) -> int:
+        """Return how many of *documents* would be admitted, one after the other; none is taken into account."""
+        trial, count = copy.copy(self), 0
+        for document in documents:
+            if not trial.admits(document):
+                break
+            count += 1
+        return count
 
     @property
     def left(self) -> int:

@@ -7,7 +7,6 @@ is, so that no call hangs in a large workspace: it says that it is partial.
 
 from __future__ import annotations
 
-import copy
 import re
 import time
 from collections.abc import Callable
@@ -74,7 +73,7 @@ def search_notes(
 
     while True:  # each reply goes further than the one before, or is refused
         reply = ask(page.left)
-        fitting = _fitting(page, reply)
+        fitting = page.fitting(map(hit, reply.hits))
         is_full = fitting < len(reply.hits)
         if is_full:
             if not fitting:
@@ -94,12 +93,6 @@ def search_notes(
         if not clock() < end:
             return found(partial=True)
     return found(partial=False)
-
-
-def _fitting(page: Page, reply: Searched) -> int:
-    """Return for how many of the hits in *reply* there is room."""
-    trial = copy.copy(page)
-    return next((at for at, each in enumerate(reply.hits) if not trial.admits(hit(each))), len(reply.hits))
 
 
 def _position_of(position: tuple[str, ...] | None) -> _Position:
