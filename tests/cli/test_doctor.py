@@ -542,8 +542,9 @@ def test_a_signal_ends_it_at_any_moment_and_nothing_is_left(
             workers = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.Signals[name])
             out, err = process.communicate(timeout=SECONDS)
-        # On a fast machine the last signal may come when all is done and said.
-        is_over = seconds > 0 and process.returncode == 0 and out.startswith(b"Linux ")
+        # On a fast machine the last signal may come when all is done and said: then it comes too late,
+        # or ends an interpreter that is already on its way out.
+        is_over = out.startswith(b"Linux ") and process.returncode in (0, -signal.Signals[name])
         assert is_over or (process.returncode, out, err) == (130, b"", b"")
         assert (shell.files(), os.listdir(temporaries)) == ({"a.md": b"text"}, [])
         _, alive = psutil.wait_procs(workers, timeout=SECONDS)
