@@ -58,6 +58,7 @@ class Watcher:
         self._stopping = False
         self._retrying = False
         self._ended = False
+        self._told = 0
         self._watches = Watches(tree, self._marks, folders=folders, files=files)
         try:
             self._ear, self._bell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -111,10 +112,20 @@ class Watcher:
     def mark(self, path: RelPath) -> None:
         """Mark a path at once: for own writes, whose events may still be on their way."""
         self._marks.file(path)
+        self._tell()
 
     def mark_folder(self, path: RelPath) -> None:
         """Mark a folder with all beneath it at once."""
         self._marks.folder(path)
+        self._tell()
+
+    def wait(self, generation: int, timeout: float) -> bool:
+        """Wait until something is marked after *generation*; return False if nothing is within *timeout* s.
+
+        Also once the watcher has ended.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: self._marks.generation > generation or self._ended, timeout)
 
     def settle(self, timeout: float) -> bool:
         """Wait until all that was done before this call is marked; return False if that takes more than *timeout* s.
@@ -181,6 +192,7 @@ class Watcher:
             # Once there is nothing more to read, all that had been done when *asked* was heard is marked.
             backlog = all(not self._stopping and self._watches.read() for _ in range(READS))
             self._watches.visit(VISITS)
+            self._tell()
             if not backlog and not self._watches.busy:
                 self._watches.check_root()
                 self._answer(asked)
@@ -193,6 +205,13 @@ class Watcher:
         with self._changed:
             retrying, self._retrying = self._retrying, False
             return self._asked, retrying
+
+    def _tell(self) -> None:
+        """Wake who waits for a mark, if there is one."""
+        if self._marks.generation > self._told:
+            with self._changed:
+                self._told = self._marks.generation
+                self._changed.notify_all()
 
     def _answer(self, asked: int) -> None:
         if asked > self._answered:

@@ -916,3 +916,24 @@ def test_root_opened_by_its_path_is_watched(tmp_path: Path) -> None:
         assert taken(watcher).everything
         (tmp_path / "a.md").write_text("a")
         assert told(watcher) == (paths("a.md"), paths(), paths())
+
+
+def test_one_who_waits_is_woken_by_the_next_mark_and_not_by_an_earlier_one(disk: Tree) -> None:
+    with watching(disk) as watcher:
+        assert watcher.settle(WAIT)
+        before = watcher.generation
+        assert not watcher.wait(before, 0.01)
+        disk.build("root/a.md: text")
+        assert watcher.wait(before, WAIT)
+        assert P("a.md") in watcher.look().files
+        assert watcher.wait(before, 0.0)
+        after = watcher.generation
+        watcher.mark(P("b.md"))
+        assert watcher.wait(after, WAIT)
+
+
+def test_one_who_waits_is_woken_by_the_end_of_the_watcher(disk: Tree) -> None:
+    with watching(disk) as watcher:
+        assert watcher.settle(WAIT)
+        generation = watcher.generation
+    assert watcher.wait(generation, WAIT)
