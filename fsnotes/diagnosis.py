@@ -113,7 +113,9 @@ class _Examiner:
 
     def _jail(self, workspace: WorkspaceSettings, root: Root, part: str) -> Jailed:
         """Begin as a server does; then attack from a worker of the most powerful kind that it would start."""
-        spec = Jailing(self._settings, {workspace.name: part}, resolver=self._resolver).spec(workspace, root)
+        spec = Jailing(self._settings, {workspace.name: part}, resolver=self._resolver, boot=None).spec(
+            workspace, root
+        )
         try:
             begun = begin_at_best(spec, make=Jail)
         except LevelNotMet as failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fsnotes.freshness import Progress
 from fsnotes.notes.commands import Hit, Skipped
 from fsnotes.outcomes import Document, skipped
 
@@ -16,12 +17,16 @@ def hit(found: Hit) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class NotesFound:
-    """One page of what a search found. *partial* says that it ends where it does since it took long."""
+    """One page of what a search found. *partial* says that it ends where it does since it took long.
+
+    *progress* is that of the index, where somebody keeps it.
+    """
 
     hits: tuple[Hit, ...]
     partial: bool
     skipped: tuple[Skipped, ...]
     cursor: str | None
+    progress: Progress | None = None
 
     def document(self) -> Document:
         """Return the JSON shape."""
@@ -32,4 +37,6 @@ class NotesFound:
         }
         if self.cursor is not None:
             shape["nextCursor"] = self.cursor
+        if self.progress is not None and not self.progress.is_ready:
+            shape["index"] = {"indexed": self.progress.indexed, "remaining": self.progress.remaining}
         return shape

@@ -25,10 +25,12 @@ from fsnotes.notes.commands import (
     TrashNote,
 )
 from fsnotes.notes.creating import content_of
+from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
+from fsnotes.notes.replies import IndexKept
 from fsnotes.notes.scope import Scope
 from fsnotes.runners import check_right, moved_away, never, not_served, until_counted
 from fsnotes.workers import JailedWorkspace, Worker, why
@@ -75,6 +77,15 @@ class JailedRunner:
         """Sweep in the worker that can change the workspace."""
         return self._run(self._find(workspace), Scope((ROOT,)), SweepTemporaries(now=now), never).moved
 
+    def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
+        """Keep the index in the worker that does nothing else."""
+        found = self._find(workspace)
+        if not found.place.still_holds():
+            raise moved_away()
+        worker, scope = found.indexer(), Scope((ROOT,), found.ignore)
+        deadline = time.monotonic() + self._call_deadline
+        return self._put(worker, scope, command, deadline, deadline, never)
+
     def jail(self, workspace: str) -> str:
         """Return the level that is enforced for *workspace*."""
         return self._find(workspace).level.value
@@ -114,19 +125,31 @@ class JailedRunner:
             worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
             try:
                 return until_counted(
-                    lambda: _read(
-                        scope, command, self._ask(worker, scope, command, deadline, late, abandoned)
-                    ),
+                    lambda: self._put(worker, scope, command, deadline, late, abandoned),
                     abandoned=abandoned,
                     is_late=lambda: not time.monotonic() < late,
                 )
-            except BadMessage as error:
-                _log.error("a worker sent %s", error)
-                worker.accuse("its reply is none that an honest worker sends")
-                raise _failed(command, why(errors.WorkerBreach("")), sent=True) from error
             except (errors.Abandoned, Abandoned) as error:
                 # Given up by the caller, or by us when it was too late to begin.
                 raise (Abandoned() if abandoned() else Busy()) from error
+
+    def _put(
+        self,
+        worker: Worker,
+        scope: Scope,
+        command: Command[ReplyT],
+        deadline: float,
+        late: float,
+        abandoned: Callable[[], bool],
+    ) -> ReplyT:
+        """Let *worker* answer. One whose reply is none ends."""
+        answer = self._ask(worker, scope, command, deadline, late, abandoned)
+        try:
+            return _read(scope, command, answer)
+        except BadMessage as error:
+            _log.error("a worker sent %s", error)
+            worker.accuse("its reply is none that an honest worker sends")
+            raise _failed(command, why(errors.WorkerBreach("")), sent=True) from error
 
     def _ask(
         self,

@@ -47,7 +47,8 @@ def _nobody(workspace: str, why: str, *, jail: str) -> None:
 class Jailing:
     """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own.
 
-    *parts* are the parts of the state that belong to them, by their names, as `StateFolder.workspace` gave them.
+    *parts* are the parts of the state that belong to them, by their names, as `StateFolder.workspace` gave them, and
+    *boot* is the id of the running boot.
     *closed* is told of a workspace whose workers broke their rules too often: its name, why, and its level.
     """
 
@@ -57,12 +58,14 @@ class Jailing:
         parts: Mapping[str, str],
         *,
         resolver: ResolverChoice,
+        boot: str | None,
         make: WorkerMaker | None = None,
         closed: Closed = _nobody,
     ) -> None:
         self._settings = settings
         self._parts = parts
         self._resolver = resolver
+        self._boot = boot
         self._given = make
         self._closed = closed
         self._jailed: dict[str, JailedWorkspace] = {}
@@ -101,7 +104,7 @@ class Jailing:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
-        here = InlineRunner(inline, quotas=quotas, parts=self._parts)
+        here = InlineRunner(inline, quotas=quotas, parts=self._parts, boot=self._boot)
         return MixedRunner(runners | dict.fromkeys(inline, here))
 
     def clear(self, workspace: str) -> None:
@@ -173,7 +176,7 @@ class Jailing:
             kind="ro",
             handler=READER,
             index=self._index(workspace),
-            options=WorkerOptions(workspace.policy, self._resolver, workspace.quota).to_json(),
+            options=WorkerOptions(workspace.policy, self._resolver, workspace.quota, self._boot).to_json(),
             import_paths=import_folders(*PACKAGES),
             identity=root.identity,
         )

@@ -79,6 +79,8 @@ class WorkspaceShown:
     jail: str
     notes: int
     complete: bool
+    index: str
+    """`none`, `building` or `ready`."""
 
     def document(self) -> Document:
         """Return the JSON shape."""
@@ -91,7 +93,7 @@ class WorkspaceShown:
             "jail": self.jail,
             "noteCount": self.notes,
             "noteCountComplete": self.complete,
-            "index": "none",
+            "index": self.index,
         }
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.access import Grant
 from fsnotes.errors import Abandoned, LimitReached, NotAllowed, NotCounted, Unavailable
@@ -27,10 +27,15 @@ from fsnotes.notes.commands import (
     TrashNote,
 )
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.index_commands import KeepIndex
+from fsnotes.notes.replies import IndexKept
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox import ROOT, Root
 from sandbox.policy import Quota
+
+if TYPE_CHECKING:
+    from fsnotes.notes.indexer import Indexer
 
 MAX_PENDING: Final = 32
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
@@ -113,6 +118,9 @@ class Runner(Protocol):
     def sweep(self, workspace: str, *, now: float) -> int:
         """Move old temporaries of *workspace* to its trash; return how many. On nobody's behalf."""
 
+    def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
+        """Do what is next to keep the index of *workspace*; not for two threads at once. On nobody's behalf."""
+
     def jail(self, workspace: str) -> str:
         """Return the jail level that is enforced for *workspace*."""
 
@@ -124,7 +132,9 @@ class Runner(Protocol):
 class _Served:
     workspace: Workspace
     ignore: tuple[str, ...]
+    part: str
     pending: Pending = field(default_factory=Pending)
+    indexer: Indexer | None = None
 
 
 class InlineRunner:
@@ -136,10 +146,15 @@ class InlineRunner:
         *,
         quotas: Mapping[str, Quota],
         parts: Mapping[str, str],
+        boot: str | None,
     ) -> None:
-        """Take over the opened *roots*, each with what it ignores. *parts* are the folders of their own state."""
+        """Take over the opened *roots*, each with what it ignores. *parts* are the folders of their own state.
+
+        *boot* is the id of the running boot, None where nobody knows it.
+        """
+        self._boot = boot
         self._served = {
-            name: _Served(Workspace(root, quotas[name], part=parts[name]), ignore)
+            name: _Served(Workspace(root, quotas[name], part=parts[name], boot=boot), ignore, parts[name])
             for name, (root, ignore) in roots.items()
         }
 
@@ -161,6 +176,15 @@ class InlineRunner:
         with served.pending.admitted(change=True):
             return handle(served.workspace, Scope((ROOT,)), SweepTemporaries(now=now)).moved
 
+    def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
+        """Keep the index in this thread."""
+        served = self._find(workspace)
+        if served.indexer is None:
+            from fsnotes.notes.indexer import Indexer  # loads SQLite
+
+            served.indexer = Indexer(served.workspace.root, served.part, boot=self._boot)
+        return served.indexer.keep(Scope((ROOT,), served.ignore), command)
+
     def jail(self, workspace: str) -> str:  # noqa: ARG002 - the protocol's
         """Return `none`: nothing is enforced around this process."""
         return "none"
@@ -168,6 +192,8 @@ class InlineRunner:
     def close(self) -> None:
         """Close the roots."""
         for served in self._served.values():
+            if served.indexer is not None:
+                served.indexer.close()
             served.workspace.close()
 
     def _find(self, name: str) -> _Served:
@@ -207,6 +233,11 @@ class GuardedRunner:
         self._check(workspace)
         return self._runner.sweep(workspace, now=now)
 
+    def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
+        """Keep the index. Raises Unavailable while the workspace is closed."""
+        self._check(workspace)
+        return self._runner.keep(workspace, command)
+
     def jail(self, workspace: str) -> str:
         """Return what is enforced for the workspace, closed or not."""
         return self._runner.jail(workspace)
@@ -233,6 +264,10 @@ class MixedRunner:
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep with the runner of the workspace."""
         return self._find(workspace).sweep(workspace, now=now)
+
+    def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
+        """Keep the index with the runner of the workspace."""
+        return self._find(workspace).keep(workspace, command)
 
     def jail(self, workspace: str) -> str:
         """Return what the workspace's runner enforces."""

@@ -1,35 +1,48 @@
 """Decides how a search is put together from bounded calls and cut into pages.
 
-Hits come in path order. A page begins behind a note or, with a regular expression that takes long, within one: notes
-that stay as they are come once, whatever happens to others between two pages. A page that takes long is answered as it
-is, so that no call hangs in a large workspace: it says that it is partial.
+Where there is an index, what it knows comes first, best first, and then what it does not know: notes that changed since
+are looked into, a few at once, and where it is not known which those are, by going through the workspace. So whoever
+goes on to the last page has seen everything, at whatever state the index is. Without an index all notes are gone
+through, in path order.
+
+A page begins behind a note or, with a regular expression that takes long, within one: notes that stay as they are come
+once, whatever happens to others between two pages. A page that takes long is answered as it is, so that no call hangs
+in a large workspace: it says that it is partial.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from fsnotes.access import Grant
-from fsnotes.errors import InvalidArgument
+from fsnotes.errors import IndexUnusable, InvalidArgument
+from fsnotes.freshness import Freshness, Standing
 from fsnotes.hits import NotesFound, hit
 from fsnotes.listings import MAX_LIMIT
-from fsnotes.notes.commands import Hit, Searched, SearchNotes, Skipped
+from fsnotes.notes.commands import Hit, SearchNotes, Skipped
+from fsnotes.notes.index_commands import SearchIndex, SearchPaths
+from fsnotes.notes.replies import PathsSearched
+from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import key_of
 from fsnotes.pages import Page, Query, foreign_cursor
 from fsnotes.runners import Runner
+from sandbox.errors import InvalidPath
+from sandbox.names import ROOT, RelPath
 
 PAGE_SECONDS: Final = 1.0
 """A page asks for no further stretch once it has taken this long."""
 
 DEFAULT_LIMIT: Final = 20
 
-_OFFSET: Final = re.compile(r"[0-9]{1,10}")
+MOST_TOLD: Final = 2_000
+"""Most bytes of paths that a cursor carries."""
 
-_Position = tuple[str | None, int | None]
-"""A position in the walk and, where its note is not done, the byte to go on with."""
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 def search_notes(
@@ -37,6 +50,7 @@ def search_notes(
     grant: Grant,
     query: str,
     *,
+    freshness: Freshness,
     folder: str = "",
     tag: str | None = None,
     regex: bool = False,
@@ -47,7 +61,8 @@ def search_notes(
 ) -> NotesFound:
     """Return one page of the notes in *folder* that *query* means or, with *regex*, in which it matches.
 
-    With *tag*, only those that have it. Raises InvalidArgument, for a cursor of another query too.
+    With *tag*, only those that have it. *freshness* says how the index stands. Raises InvalidArgument, for a cursor of
+    another query too.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidArgument("limit", f"from 1 to {MAX_LIMIT}")
@@ -55,53 +70,320 @@ def search_notes(
     if tag is not None and key is None:
         raise InvalidArgument("tag", "no tag is written so")
     pages = Query("search", grant.principal.name, grant.workspace.name, query, folder, key, regex)
-    position = _position_of(pages.position(cursor))
-    page = Page(limit)
-    hits: list[Hit] = []
-    skipped: dict[str, int] = {}
-    end = clock() + PAGE_SECONDS
-
-    def ask(most: int) -> Searched:
-        command = SearchNotes(query, folder, key, regex, *position, most)
-        return runner.run(grant, command, abandoned=abandoned)
-
-    def found(*, partial: bool) -> NotesFound:
-        after, within = position
-        following = None if after is None else pages.cursor((after, "" if within is None else str(within)))
-        counts = tuple(Skipped(None, count, reason) for reason, count in skipped.items())
-        return NotesFound(tuple(hits), partial and following is not None, counts, following)
-
-    while True:  # each reply goes further than the one before, or is refused
-        reply = ask(page.left)
-        fitting = page.fitting(map(hit, reply.hits))
-        is_full = fitting < len(reply.hits)
-        if is_full:
-            if not fitting:
-                break
-            # Once more, no further than the page has room: so what was skipped on the way is told once.
-            reply = ask(fitting)
-        for each in reply.hits:
-            if not page.admits(hit(each)):
-                return found(partial=False)
-            hits.append(each)
-            position = each.path, None
-        for item in reply.skipped:
-            skipped[item.reason] = skipped.get(item.reason, 0) + item.count
-        position = reply.resume, reply.within
-        if is_full or reply.resume is None or page.left == 0:
-            break
-        if not clock() < end:
-            return found(partial=True)
-    return found(partial=False)
+    position = pages.position(cursor)
+    search = _Search(runner, grant, _Asked(query, folder, key, regex), limit, abandoned, clock)
+    following = search.begin(freshness.standing()) if position is None else search.go_on(_read(position))
+    return NotesFound(
+        tuple(search.hits),
+        search.is_over and following is not None,
+        tuple(Skipped(None, count, reason) for reason, count in search.skipped.items()),
+        None if following is None else pages.cursor(following.written()),
+        # Of how many notes there are, those may know who see all of them.
+        freshness.progress() if Scope(grant.folders).covers(ROOT) else None,
+    )
 
 
-def _position_of(position: tuple[str, ...] | None) -> _Position:
+# -- where a page goes on ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _InNotes:
+    """In the walk through the workspace: behind the position *after*, or within the note there.
+
+    With a *generation*, notes are passed by that the index of that generation knows below the id *upto*.
+    """
+
+    after: str | None = None
+    within: int | None = None
+    generation: str | None = None
+    upto: int = 0
+
+    def written(self) -> tuple[str, ...]:
+        """Return it as the texts of a cursor."""
+        place = (self.after or "", "" if self.within is None else str(self.within))
+        return place if self.generation is None else (*place, self.generation, str(self.upto))
+
+
+@dataclass(frozen=True, slots=True)
+class _InIndex:
+    """In what the index of a *generation* gives below the id *upto*, behind the *mark*, None for the beginning.
+
+    The notes at the paths *without* were told of before. Unless it is *settled*, what the index does not know comes
+    behind all that.
+    """
+
+    mark: str | None
+    generation: str
+    upto: int
+    settled: bool
+    without: tuple[str, ...]
+
+    def written(self) -> tuple[str, ...]:
+        """Return it as the texts of a cursor."""
+        without = json.dumps(self.without, ensure_ascii=False, separators=(",", ":"))
+        return ("", self.mark or "", self.generation, str(self.upto), "1" if self.settled else "0", without)
+
+
+_Place = _InNotes | _InIndex
+
+
+def _read(position: tuple[str, ...]) -> _Place:
     match position:
-        case None:
-            return None, None
         case (after, ""):
-            return after, None
-        case (after, offset) if _OFFSET.fullmatch(offset):
-            return after, int(offset)
+            return _InNotes(after)
+        case (after, offset) if _NUMBER.fullmatch(offset):
+            return _InNotes(after, int(offset))
+        case (after, "", generation, upto) if _NUMBER.fullmatch(upto):
+            return _InNotes(after or None, None, generation, int(upto))
+        case (after, offset, generation, upto) if _NUMBER.fullmatch(offset) and _NUMBER.fullmatch(upto):
+            return _InNotes(after, int(offset), generation, int(upto))
+        case ("", mark, generation, upto, settled, without) if _NUMBER.fullmatch(upto):
+            return _InIndex(mark or None, generation, int(upto), settled == "1", _paths(without))
         case _:
             raise foreign_cursor()
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    try:
+        paths = json.loads(text)
+    except (ValueError, RecursionError):
+        raise foreign_cursor() from None
+    if type(paths) is not list or not all(type(path) is str for path in paths):
+        raise foreign_cursor()
+    return tuple(paths)
+
+
+# -- a page ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is searched."""
+
+    query: str
+    folder: str
+    tag: str | None
+    regex: bool
+
+
+class _Search:
+    """One page that is being filled."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        grant: Grant,
+        asked: _Asked,
+        limit: int,
+        abandoned: Callable[[], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self._runner = runner
+        self._grant = grant
+        self._asked = asked
+        self._limit = limit
+        self._abandoned = abandoned
+        self._clock = clock
+        self._end = clock() + PAGE_SECONDS
+        self._page = Page(limit)
+        self._is_full = False
+        self.hits: list[Hit] = []
+        self.skipped: dict[str, int] = {}
+        self.is_over = False
+        """Whether it ends where it does since it took long."""
+
+    def begin(self, standing: Standing) -> _Place | None:
+        """Fill the first page; return where the next one begins."""
+        try:
+            return self._first(standing)
+        except IndexUnusable:
+            # There is none, or it is being made: what was found so far is found again.
+            self._page, self._is_full, self.hits, self.skipped = Page(self._limit), False, [], {}
+            return self._through_notes(_InNotes())
+
+    def go_on(self, place: _Place) -> _Place | None:
+        """Fill another page from *place* on; return where the next one begins."""
+        try:
+            if isinstance(place, _InIndex):
+                return self._through_index(place)
+            return self._through_notes(place)
+        except IndexUnusable as error:
+            raise InvalidArgument(
+                "cursor", "the search index was made anew meanwhile; start without one"
+            ) from error
+
+    def _first(self, standing: Standing) -> _Place | None:
+        told = self._looked_into(standing.paths) if standing.settled else None
+        if told is None:
+            return self._through_index(None)
+        place = self._through_index(None, told, settled=True)
+        self._skip(self._seen(standing.skipped))
+        return place
+
+    # -- what changed a moment ago -----------------------------------------------------------------
+
+    def _looked_into(self, paths: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Look into the notes at *paths*, and return where those are that were found.
+
+        None where they are too many for this page, or for a cursor: then none is on it.
+        """
+        found: list[Hit] = []
+        skipped: list[Skipped] = []
+        within = 0
+        while paths:
+            reply: PathsSearched = self._run(
+                SearchPaths(
+                    self._asked.query,
+                    paths,
+                    self._asked.folder,
+                    self._asked.tag,
+                    self._asked.regex,
+                    within,
+                    self._limit,
+                )
+            )
+            found += reply.hits
+            skipped += reply.skipped
+            paths, within = paths[reply.done :], reply.within
+            if self._page.fitting(map(hit, found)) < len(found) or (paths and not self._clock() < self._end):
+                return None
+        told = tuple(each.path for each in found)
+        if len(json.dumps(told, ensure_ascii=False).encode()) > MOST_TOLD:
+            return None
+        self._take(tuple(found))
+        self._skip(skipped)
+        return told
+
+    # -- what the index gives ----------------------------------------------------------------------
+
+    def _through_index(
+        self, place: _InIndex | None, without: tuple[str, ...] = (), *, settled: bool = False
+    ) -> _Place | None:
+        """Go through what the index gives behind *place*, None for all of it; return where the next page begins."""
+        mark, upto = (None, None) if place is None else (place.mark, place.upto)
+        if place is not None:
+            without, settled = place.without, place.settled
+        while True:
+
+            def ask(most: int, mark: str | None = mark, upto: int | None = upto) -> SearchIndex:
+                asked = self._asked
+                return SearchIndex(
+                    asked.query,
+                    asked.folder,
+                    asked.tag,
+                    asked.regex,
+                    mark,
+                    upto,
+                    tuple(without),
+                    settled,
+                    most,
+                )
+
+            reply, taken = self._asked_for(ask)
+            if place is not None and reply.generation != place.generation:
+                raise IndexUnusable("the search index was made anew")
+            if settled and not reply.complete:
+                raise IndexUnusable("the search index was made anew")  # since it was asked how it stands
+            upto = reply.upto
+            if reply.hits and not taken:
+                return _InIndex(mark, reply.generation, upto, settled, without)
+            # What does not fit, since a note grew in between, has its place on no other page either.
+            self._take(reply.hits[taken:])
+            if settled:
+                self._skip(reply.skipped)
+            if reply.mark is None:
+                if settled:
+                    return None
+                return self._through_notes(_InNotes(None, None, reply.generation, upto))
+            mark = reply.mark
+            place = _InIndex(mark, reply.generation, upto, settled, without)
+            if self._is_done():
+                return place
+
+    # -- all notes, or those that the index does not know --------------------------------------------
+
+    def _through_notes(self, place: _InNotes) -> _Place | None:
+        """Go through the notes behind *place*; return where the next page begins."""
+        while self._page.left:
+
+            def ask(most: int, place: _InNotes = place) -> SearchNotes:
+                asked = self._asked
+                return SearchNotes(
+                    asked.query,
+                    asked.folder,
+                    asked.tag,
+                    asked.regex,
+                    place.after,
+                    place.within,
+                    most,
+                    place.generation,
+                    place.upto,
+                )
+
+            reply, taken = self._asked_for(ask)
+            if taken < len(reply.hits):
+                return replace(place, after=reply.hits[taken - 1].path, within=None) if taken else place
+            self._skip(reply.skipped)
+            if reply.resume is None:
+                return None
+            place = replace(place, after=reply.resume, within=reply.within)
+            if self._is_done():
+                break
+        return place
+
+    # -- shared ------------------------------------------------------------------------------------
+
+    def _run(self, command: Any) -> Any:
+        return self._runner.run(self._grant, command, abandoned=self._abandoned)
+
+    def _asked_for(self, ask: Callable[[int], Any]) -> tuple[Any, int]:
+        """Ask for as many hits as there is room for, and take in those that fit; return the reply and their number."""
+        reply = self._run(ask(self._page.left))
+        fitting = self._page.fitting(map(hit, reply.hits))
+        if fitting < len(reply.hits):
+            # Once more, no further than the page has room: so what was skipped on the way is told once.
+            self._is_full = True
+            if not fitting:
+                return reply, 0
+            reply = self._run(ask(fitting))
+        taken = 0
+        for each in reply.hits:
+            if not self._page.admits(hit(each)):
+                break
+            self.hits.append(each)
+            taken += 1
+        return reply, taken
+
+    def _take(self, hits: tuple[Hit, ...]) -> None:
+        for each in hits:
+            self._page.admits(hit(each))
+            self.hits.append(each)
+
+    def _is_done(self) -> bool:
+        """Say whether the page ends here, full or late."""
+        if self._page.left == 0 or self._is_full:
+            return True
+        self.is_over = not self._clock() < self._end
+        return self.is_over
+
+    def _skip(self, items: tuple[Skipped, ...] | list[Skipped]) -> None:
+        for item in items:
+            self.skipped[item.reason] = self.skipped.get(item.reason, 0) + item.count
+
+    def _seen(self, items: tuple[Skipped, ...]) -> list[Skipped]:
+        """Return those files that lie in the folder that is searched, as far as the grant goes."""
+        try:
+            asked = RelPath.parse_folder(self._asked.folder)
+        except InvalidPath:
+            return []
+        scopes = (Scope(self._grant.folders), Scope((asked,)))
+        is_all = asked == ROOT and scopes[0].covers(ROOT)
+        return [
+            item
+            for item in items
+            if (
+                is_all
+                if item.path is None
+                else all(scope.covers_position(tuple(item.path.split("/"))) for scope in scopes)
+            )
+        ]

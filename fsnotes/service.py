@@ -22,6 +22,7 @@ from fsnotes.errors import (
     FsnotesError,
     NoteNotFound,
 )
+from fsnotes.freshness import Freshness
 from fsnotes.hits import NotesFound
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
@@ -77,6 +78,7 @@ class Service:
         audit: AuditLog,
         *,
         policies: Mapping[str, Mapping[str, Any]],
+        freshness: Mapping[str, Freshness],
         clock: Callable[[], float],
     ) -> None:
         self._access = access
@@ -84,6 +86,7 @@ class Service:
         self._confirmations = confirmations
         self._audit = audit
         self._policies = policies
+        self._freshness = freshness
         self._clock = clock
         self._deletions = Deletions(access, runner, confirmations, clock=clock)
 
@@ -122,7 +125,10 @@ class Service:
         """Find notes, page by page. The keyword arguments are those of `search_notes`."""
         with self._story(call, "notes_search", workspace_uri, more.get("folder")):
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
-            return search_notes(self._runner, grant, query, abandoned=call.abandoned, **more)
+            freshness = self._freshness[grant.workspace.name]
+            return search_notes(
+                self._runner, grant, query, freshness=freshness, abandoned=call.abandoned, **more
+            )
 
     def links(self, call: Call, workspace_uri: str, path: str, **query: Any) -> LinksListed:
         """List links, page by page. The keyword arguments are those of `list_links`."""
@@ -347,7 +353,14 @@ class Service:
             jail=self._runner.jail(name),
             notes=notes,
             complete=complete,
+            index=self._index_of(name),
         )
+
+    def _index_of(self, workspace: str) -> str:
+        progress = self._freshness[workspace].progress()
+        if progress is None:
+            return "none"
+        return "ready" if progress.is_ready else "building"
 
     def _story(
         self, call: Call, tool: str, workspace_uri: str, path: str | None, *, new_path: str | None = None

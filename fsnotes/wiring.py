@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from fsnotes.access import Access, Principal, Workspace
@@ -20,17 +21,24 @@ from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
+from fsnotes.freshness import Progress
+from fsnotes.notes.index_commands import KeepIndex
+from fsnotes.notes.model import is_note
+from fsnotes.notes.replies import Skipped
+from fsnotes.notes.scope import Scope
 from fsnotes.quarantine import Quarantine
 from fsnotes.runners import GuardedRunner, InlineRunner, Runner
 from fsnotes.service import Service
 from fsnotes.state import StateFolder
-from sandbox import Root
-from sandbox.errors import SandboxError
+from fsnotes.upkeep import Upkeep
+from sandbox import ROOT, Root
+from sandbox.errors import RootUnusable, SandboxError
 from sandbox.names import display
 from sandbox.uris import FileUri
 
 if TYPE_CHECKING:
     from fsnotes.workers import WorkerMaker
+    from sandbox.watcher import Watcher
 
 SWEEP_SECONDS: Final = 3600.0
 LOOK_SECONDS: Final = 1.0
@@ -61,6 +69,7 @@ class Product:
     _quarantine: Quarantine
     _clear: Callable[[str], None]
     _end: Callable[[str], None]
+    _upkeeps: tuple[Upkeep, ...]
     _clock: Callable[[], float]
     _stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -68,6 +77,28 @@ class Product:
         """Sweep temporaries, now and every hour, and look at quarantines every second, until closed."""
         for target in (self._sweep_for_ever, self._look_for_ever):
             threading.Thread(target=target, name="fsnotes-tidy", daemon=True).start()
+
+    def keep_indexes(self) -> None:
+        """Keep the search index of every workspace from now on, until closed."""
+        for upkeep in self._upkeeps:
+            upkeep.start()
+
+    def build_index(self, workspace: str, told: Callable[[Progress], None]) -> tuple[Skipped, ...]:
+        """Bring the index of *workspace* up to date and have it on the disk; return what is left out.
+
+        *told* is called after each step. Raises Busy while another process keeps it.
+        """
+        command = KeepIndex(folders=("",))
+        skipped: tuple[Skipped, ...] = ()
+        while True:
+            kept = self._runner.keep(workspace, command)
+            skipped = skipped if kept.skipped is None else kept.skipped
+            told(Progress(kept.phase, kept.indexed, kept.remaining))
+            if kept.idle:
+                break
+            command = KeepIndex()
+        self._runner.keep(workspace, KeepIndex(whole=True))
+        return skipped
 
     def look(self) -> None:
         """Notice the quarantines that other processes have imposed or lifted since."""
@@ -104,6 +135,8 @@ class Product:
     def close(self) -> None:
         """Let go of everything."""
         self._stopping.set()
+        for upkeep in self._upkeeps:
+            upkeep.close()
         self._runner.close()
         self._confirming.close()
 
@@ -160,6 +193,10 @@ def build(
                 workspace.ignore,
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
+        watches = {
+            workspace.name: _watch(workspace, roots[workspace.name][0], resolver=resolver)
+            for workspace in settings.workspaces
+        }
         inner, clear, end, notices = _runner(
             settings, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
         )
@@ -168,6 +205,7 @@ def build(
             root.close()
         raise
     runner = GuardedRunner(inner, quarantine.stands)
+    upkeeps = {name: Upkeep(name, partial(runner.keep, name), watch) for name, watch in watches.items()}
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),
@@ -175,6 +213,7 @@ def build(
         confirming.get,
         audit,
         policies={workspace.name: policies(workspace) for workspace in settings.workspaces},
+        freshness=upkeeps,
         clock=clock,
     )
     return Product(
@@ -189,8 +228,36 @@ def build(
         quarantine,
         clear,
         end,
+        tuple(upkeeps.values()),
         clock,
     )
+
+
+def _watch(workspace: WorkspaceSettings, root: Root, *, resolver: ResolverChoice) -> Callable[[], Watcher]:
+    """Return what begins to watch the notes of *workspace*, if its folder is still the one of *root*."""
+    identity, scope = root.identity, Scope((ROOT,), workspace.ignore)
+
+    def watch() -> Watcher:
+        opened = Root.open(workspace.path, workspace.policy, resolver=resolver)
+        try:
+            if opened.identity != identity:
+                raise RootUnusable("another folder is there now")
+            return opened.watch(
+                folders=scope.admits, files=lambda path: is_note(path.name) and scope.admits(path)
+            )
+        finally:
+            opened.close()
+
+    return watch
+
+
+def _boot() -> str | None:
+    """Return the id of the running boot, None where nobody knows it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read(64).strip() or None
+    except (OSError, ValueError):
+        return None
 
 
 def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:
@@ -224,10 +291,15 @@ def _runner(
     """Return what runs commands, what is due when a quarantine is lifted and imposed, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
-        return InlineRunner(roots, quotas=quotas, parts=parts), lambda _: None, lambda _: None, ()
+        return (
+            InlineRunner(roots, quotas=quotas, parts=parts, boot=_boot()),
+            lambda _: None,
+            lambda _: None,
+            (),
+        )
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
-    jailing = Jailing(settings, parts, resolver=resolver, make=worker, closed=quarantine.impose)
+    jailing = Jailing(settings, parts, resolver=resolver, boot=_boot(), make=worker, closed=quarantine.impose)
     return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 
 

@@ -1,6 +1,7 @@
 """Decides which workers a workspace has, and which jail each of them must have: what was reached once, from then on.
 
-Every workspace has a worker that can only look; one that can also change is started for the first change. How a
+Every workspace has a worker that can only look; one that can also change is started for the first change, and one that
+keeps the index when somebody wants it kept. How a
 worker is locked down, watched and replaced is `sandbox.jail`'s; what is asked of it, `jailed.py`'s.
 """
 
@@ -14,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from fsnotes.errors import Busy, Unavailable
 from fsnotes.notes.commands import Command
-from fsnotes.notes.opening import WRITER
+from fsnotes.notes.opening import INDEXER, WRITER
 from fsnotes.runners import CLOSED, Pending
 from sandbox.errors import (
     JailStopped,
@@ -35,6 +36,9 @@ from sandbox.root import Place
 
 RETRY_SECONDS: Final = 2.0
 """How long a worker that could not be started is not tried again."""
+
+MAX_INDEX: Final = 4 << 30
+"""Bytes of the file of an index: that of some six gigabytes of text."""
 
 MAX_DEATHS: Final = 3
 """So many first workers may end without a word before there is none: a kill says nothing about the host."""
@@ -195,6 +199,7 @@ class JailedWorkspace:
         self._make = make
         self._mutex = threading.Lock()
         self._writer: Worker | None = None
+        self._indexer: Worker | None = None
         self._starting: threading.Event | None = None
         self._refusal: tuple[str, float] | None = None
         self._closed = False
@@ -235,10 +240,31 @@ class JailedWorkspace:
                     self._starting = None
             return self._starting
 
+    def indexer(self) -> Worker:
+        """Return the worker that keeps the index, started if need be. Raises Unavailable. For one thread at a time."""
+        known = self._indexer
+        if known is None:
+            if self._begun.spec.index is None:
+                raise Unavailable("there is no search index")
+            limits = replace(self._begun.spec.limits, file_size=MAX_INDEX)
+            spec = replace(self._begun.spec, kind="index", handler=INDEXER, limits=limits)
+            try:
+                known = _started(spec, self._begun.require, self._make)
+            except WorkerFailed as failure:
+                raise Unavailable(why(failure)) from failure
+            with self._mutex:
+                late = self._closed
+                if not late:
+                    self._indexer = known
+            if late:
+                known.stop()
+                raise Unavailable(_WHY[JailStopped])
+        return known
+
     @property
     def level(self) -> Level:
         """The level that each of the workers has."""
-        reports = [worker.report for worker in (self._begun.worker, self._writer) if worker is not None]
+        reports = [worker.report for worker in self._workers() if worker is not None]
         levels = [report.level for report in reports if report is not None]
         return min(levels, key=lambda level: level.rank, default=Level.NONE)
 
@@ -246,7 +272,7 @@ class JailedWorkspace:
         """Let the workers begin anew that were not started any more."""
         with self._mutex:
             self._refusal = None
-            workers = (self._begun.worker, self._writer)
+            workers = self._workers()
         for worker in workers:
             if worker is not None:
                 worker.clear()
@@ -254,7 +280,7 @@ class JailedWorkspace:
     def quarantine(self) -> None:
         """End the workers, with what they are doing, until `clear`."""
         with self._mutex:
-            workers = (self._begun.worker, self._writer)
+            workers = self._workers()
         for worker in workers:
             if worker is not None:
                 worker.quarantine()
@@ -263,10 +289,14 @@ class JailedWorkspace:
         """End the workers."""
         with self._mutex:
             self._closed = True
-            writer, self._writer = self._writer, None
-        for worker in (self._begun.worker, writer):
+            workers = self._workers()
+            self._writer = self._indexer = None
+        for worker in workers:
             if worker is not None:
                 worker.stop()
+
+    def _workers(self) -> tuple[Worker | None, ...]:
+        return self._begun.worker, self._writer, self._indexer
 
     def _start(self, done: threading.Event) -> None:
         spec = replace(self._begun.spec, kind="rw", handler=WRITER)

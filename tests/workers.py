@@ -111,7 +111,10 @@ class SharedWorkers:
         self._making = threading.Lock()
         self._starting = threading.Lock()
 
-    def __call__(self, spec: JailSpec, *, require: Level) -> Shared:
+    def __call__(self, spec: JailSpec, *, require: Level) -> Shared | Jail:
+        if spec.kind == "index":
+            # It keeps a file, and the next product's would be kept from it.
+            return Jail(spec, require=require)
         key = json.dumps(
             [spec.workspace, spec.identity, spec.index, spec.kind, spec.want, require, dict(spec.options)]
         )
@@ -150,6 +153,8 @@ class Home:
         for place in self.top.iterdir():
             if place.name == "state":
                 _empty(place / "private")
+                for index in place.glob("ws/*/search*"):
+                    _remove(index)
             elif place != self._vault:
                 _remove(place)
         if self._held >= 0 and self._is_held():

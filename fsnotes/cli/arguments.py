@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, keys, links, moves, notes, search, server, tags
+from fsnotes.cli import doctor, edits, indexes, keys, links, moves, notes, search, server, tags
 from fsnotes.cli.console import one_line
 from fsnotes.link_pages import DIRECTIONS
 from fsnotes.listings import MAX_LIMIT, SORTS
@@ -198,6 +198,9 @@ def parser() -> argparse.ArgumentParser:
     restore = _notes_command(commands, "restore", "put a deleted note back", notes.restore)
     restore.add_argument("trash_id", metavar="TRASH-ID", help="as fsnotes trash shows it")
     restore.add_argument("--to", dest="new_path", metavar="PATH", help="another place than where it was")
+
+    index = _notes_command(commands, "index", "build the search index, or bring it up to date", indexes.index)
+    index.add_argument("folder", nargs="?", metavar="DIR", help="the folder (default: as for -w)")
 
     ring = commands.add_parser("keys", help="the keys that seal confirmations", allow_abbrev=False)
     actions = ring.add_subparsers(required=True, metavar="ACTION")

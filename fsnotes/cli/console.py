@@ -22,6 +22,9 @@ from sandbox.names import display
 MAX_ANSWER: Final = 1024
 """Most bytes of a typed line; a longer one is no answer."""
 
+_BAR: Final = 30
+"""Characters of a whole bar."""
+
 # Everything that moves a cursor or reverses the order of what is read. A tab and a line feed are left alone.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _LINE_BREAKS: Final = re.compile("[\r\n\t]+")
@@ -36,6 +39,7 @@ class Console:
 
     def __init__(self, *, log_format: str | None = None) -> None:
         self._as_json = log_format == "json"
+        self._progressing = False
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A name that the terminal's encoding lacks must not end the listing.
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -86,6 +90,20 @@ class Console:
     def explain(self, text: str) -> None:
         """Write some lines for the person who is about to be asked."""
         self._murmur(visible(text))
+
+    def show_progress(self, what: str, done: int, of: int | None) -> None:
+        """Show a person how far something is, on a line that is written again and again; nobody else is told."""
+        if not (sys.stderr is not None and sys.stderr.isatty()):
+            return
+        bar = "" if not of else f"  [{'#' * (done * _BAR // of):<{_BAR}}]"
+        self._murmur(f"\r\x1b[K{what}  {done}{f' of {of}' if of is not None else ''}{bar}", end="")
+        self._progressing = True
+
+    def end_progress(self) -> None:
+        """Take that line away."""
+        if self._progressing:
+            self._murmur("\r\x1b[K", end="")
+            self._progressing = False
 
     def _murmur(self, text: str, *, end: str = "\n") -> None:
         # A terminal that hung up, a full disk: whoever should have read this does not, and nothing else fails.

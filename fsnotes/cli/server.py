@@ -34,6 +34,7 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     from fsnotes.server import ServerSettings, serve_stdio
 
     product.keep_tidy()
+    product.keep_indexes()
     code = serve_stdio(
         product, ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
     )

@@ -22,6 +22,7 @@ from fsnotes.service import Service
 class Session:
     """A person at a terminal, working in one workspace."""
 
+    product: wiring.Product
     service: Service
     call: Call
     uri: str
@@ -60,7 +61,7 @@ def session(options: argparse.Namespace, console: Console) -> Iterator[Session]:
         for notice in product.notices:
             console.complain(notice)
         yield Session(
-            product.service, Call(product.principal), product.workspaces[0].uri, workspace, settings
+            product, product.service, Call(product.principal), product.workspaces[0].uri, workspace, settings
         )
     finally:
         product.close()

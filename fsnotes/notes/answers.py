@@ -51,14 +51,16 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
+from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.link_answers import answers_links
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import fold, is_note
 from fsnotes.notes.move_replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.places import is_reading
+from fsnotes.notes.replies import IndexKept, IndexSearched, PathsSearched
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.search_answers import answers_search
+from fsnotes.notes.search_answers import answers_index, answers_keeping, answers_paths, answers_search
 from fsnotes.notes.shapes import BadMessage
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath, is_entry_name, is_hidden
@@ -75,7 +77,7 @@ def check_reply(scope: Scope, command: Command[Any], reply: Reply) -> None:
     answers = _ANSWERS.get(type(command))
     if answers is not None and not answers(command, reply):
         raise BadMessage(f"a {type(reply).__name__} that does not answer its command")
-    if isinstance(command, ScanNotes | SearchNotes) and command.folder:
+    if isinstance(command, ScanNotes | SearchNotes | SearchIndex | SearchPaths) and command.folder:
         scope = _narrowed(scope, command.folder)
     if not ids_within(reply, scope):
         raise BadMessage("an id outside the scope")
@@ -130,6 +132,14 @@ def _searched(scope: Scope, reply: Searched) -> bool:
     )
 
 
+def _hits(scope: Scope, reply: IndexSearched | PathsSearched) -> bool:
+    return _notes_within(scope, [hit.path for hit in reply.hits])
+
+
+def _kept(scope: Scope, reply: IndexKept) -> bool:
+    return all(item.path is None or _beneath(scope, item.path) for item in reply.skipped or ())
+
+
 def _trash_page(scope: Scope, reply: TrashPage) -> bool:
     return _notes_within(scope, [entry.path for entry in reply.entries])
 
@@ -154,6 +164,9 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     TagsCounted: _tags_counted,
     LinksFound: _links_found,
     Searched: _searched,
+    IndexSearched: _hits,
+    PathsSearched: _hits,
+    IndexKept: _kept,
     TrashPage: _trash_page,
     NoteText: _one,
     Created: _one,
@@ -358,6 +371,9 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     CountTags: _answers_count,
     FindLinks: answers_links,
     SearchNotes: answers_search,
+    SearchIndex: answers_index,
+    SearchPaths: answers_paths,
+    KeepIndex: answers_keeping,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
     EditNote: _answers_edit,

@@ -173,6 +173,7 @@ class SearchNotes(Command[Searched]):
 
     With *tag*, in the form in which tags are compared, only those that have it or one nested in it. At most *limit* in
     a call, which goes on behind the position *after* or, with *within*, from that byte on in the note that is there.
+    With *generation*, notes are left out that are as the index of that generation knows them, under an id below *upto*.
     """
 
     query: str
@@ -182,6 +183,8 @@ class SearchNotes(Command[Searched]):
     after: str | None = None
     within: int | None = None
     limit: int = 20
+    generation: str | None = None
+    upto: int = 0
 
 
 @record

@@ -44,6 +44,7 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
+from fsnotes.notes.index_commands import SearchIndex, SearchPaths
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.translating import translated
 from fsnotes.notes.workspace import Workspace
@@ -52,6 +53,8 @@ from sandbox.locking import never
 _ARGUMENTS: Final[dict[type[Command[Any]], str]] = {
     ScanNotes: "folder",
     SearchNotes: "folder",
+    SearchIndex: "folder",
+    SearchPaths: "folder",
     RestoreNote: "newPath",
 }
 
@@ -93,7 +96,16 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
         case FindLinks():
             return linking.find(workspace, scope, command)
         case SearchNotes():
-            return searching.search(root, scope, command)
+            reader = None if command.generation is None else workspace.index
+            return searching.search(root, scope, command, reader=reader)
+        case SearchIndex():
+            from fsnotes.notes import asking  # loads SQLite, which no change needs
+
+            return asking.search_index(workspace, scope, command)
+        case SearchPaths():
+            from fsnotes.notes import asking
+
+            return asking.search_paths(workspace, scope, command)
         case CreateNote():
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():

@@ -44,9 +44,11 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
+from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
 from fsnotes.notes.property_keys import MAX_KEY
+from fsnotes.notes.replies import MAX_MARK, PHASES, is_generation
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
     MAX_NUMBER,
@@ -93,6 +95,9 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     ListTrash,
     RestoreNote,
     SweepTemporaries,
+    KeepIndex,
+    SearchIndex,
+    SearchPaths,
 )
 """Every command that crosses; a test compares this with what there is."""
 
@@ -113,21 +118,26 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _BOUNDS: Final[dict[str, Check]] = {
     "absent": text_of(MAX_KEY),
+    "ahead": _count,
     "count": _count,
     "deleted_at": matching(_TIME.fullmatch, "a time"),
     "diff": text_of(MAX_DIFF),
+    "done": _count,
     "entry": _entry,
     "etag": _etag,
     "excerpt": text_of(MAX_CHARACTERS),
     "first_line": _line,
     "former": _etag,
     "fragment": text_of(MAX_SHOWN),
+    "generation": matching(is_generation, "the generation of an index"),
+    "indexed": _count,
     "known": matching(is_catalogue_digest, "a digest"),
     "last_line": _line,
     "left_count": _count,
     "line": _count,
     "link": text_of(MAX_LINK + 1),
     "more": _count,
+    "mark": text_of(MAX_MARK),
     "moved": _count,
     "mtime_ns": number_of(-MAX_MOMENT, MAX_MOMENT),
     "new_path": text_of(MAX_PATH_BYTES),
@@ -137,8 +147,10 @@ _BOUNDS: Final[dict[str, Check]] = {
     "notes": text_of(MAX_PATH_BYTES),
     "outside": _count,
     "number": _count,
+    "phase": one_of(PHASES),
     "places": number_of(1, MAX_EXPECTED),
     "reason": one_of(SKIP_REASONS),
+    "remaining": _count,
     "relinked_count": _count,
     "rewritten": _count,
     "resume": text_of(MAX_POSITION),
@@ -148,6 +160,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "source": text_of(MAX_PATH_BYTES),
     "targets": text_of(MAX_PATH_BYTES),
     "total_lines": _line,
+    "upto": _size,
     "why": one_of(LEFT_REASONS),
     "trash_id": _entry,
     "within": _count,

@@ -18,6 +18,9 @@ READER: Final = "fsnotes.notes.reader:build"
 WRITER: Final = "fsnotes.notes.writer:build"
 """How a jail is told of what answers all commands."""
 
+INDEXER: Final = "fsnotes.notes.indexer:build"
+"""How a jail is told of what keeps the index."""
+
 RUN: Final = "run"
 """The one operation: `encode_command`'s values in, `encode_answer`'s or `{"refused": ...}` out."""
 
@@ -32,12 +35,15 @@ class WorkerOptions:
     policy: Policy
     resolver: ResolverChoice = "auto"
     quota: Quota = Quota()
+    boot: str | None = None
+    """The id of the running boot: an index that another one left open is not trusted. None where nobody knows it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a jail's spec takes them."""
         policy, quota = self.policy, self.quota
         return {
             "resolver": self.resolver,
+            "boot": self.boot,
             "policy": {
                 "links": policy.links.value,
                 "hard_links": policy.hard_links.value,
@@ -70,4 +76,5 @@ class WorkerOptions:
                 max_entries=quota["max_entries"],
                 min_free_bytes=quota["min_free_bytes"],
             ),
+            options["boot"],
         )

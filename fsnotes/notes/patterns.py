@@ -18,7 +18,7 @@ class Expression:
     """A regular expression. Raises InvalidArgument for the argument `query`."""
 
     def __init__(self, query: str) -> None:
-        self._pattern = _pattern(query)
+        self._pattern = pattern(query)
 
     def look(
         self, path: str, data: bytes, first: int, is_over: Callable[[], bool]
@@ -38,6 +38,6 @@ class Expression:
 
 
 @functools.lru_cache(maxsize=2)
-def _pattern(query: str) -> Pattern:
-    """Return what finds *query*, which is asked for again and again."""
+def pattern(query: str) -> Pattern:
+    """Return what finds *query*, which is asked for again and again. Raises InvalidArgument."""
     return Pattern(query)

@@ -1,9 +1,10 @@
-"""The handlers as a worker serves them that only looks: what reads patterns is loaded with it.
+"""The handlers as a worker serves them that only looks: what reads patterns, and the index, is loaded with it.
 
 Apart from `worker.py`, since loading RE2 takes as long as a tenth of a worker's start, and no change searches.
 """
 
 from __future__ import annotations
 
-import fsnotes.notes.patterns  # noqa: F401 - a search loads it when the first pattern needs it
+import fsnotes.notes.asking
+import fsnotes.notes.combed  # noqa: F401 - a search loads it when the first pattern needs it
 from fsnotes.notes.worker import build as build

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fsnotes import errors
-from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote
+from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote, SearchNotes
+from fsnotes.notes.index_commands import KeepIndex, SearchIndex
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
@@ -14,6 +15,8 @@ from sandbox.names import ROOT, TRASH_FOLDER, RelPath, is_hidden
 from sandbox.records import fields
 
 _TRASH: Final = RelPath((TRASH_FOLDER,))
+
+_IN_THE_INDEX: Final = (KeepIndex, SearchIndex, SearchNotes)
 
 _BY_HEADING: Final = (ReadNote, EditNote, AppendNote)
 
@@ -49,6 +52,8 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return command.changes
         case errors.OutcomeUnknown() | errors.SurveyOutdated():
             return isinstance(command, MoveNotes)
+        case errors.IndexUnusable():
+            return isinstance(command, _IN_THE_INDEX) and getattr(command, "generation", "") is not None
         case errors.NotCounted():
             return command.changes or command.counts
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from fsnotes.notes.move_replies import Moved, Surveyed
@@ -187,6 +188,65 @@ class Searched:
     within: int | None
 
 
+PHASES: Final = ("surveying", "building", "ready")
+"""What an index is at: finding out what has to be read, reading it, or equal to the notes."""
+
+
+MAX_MARK: Final = 2_000
+"""Longest mark in an index, in characters."""
+
+is_generation: Final = re.compile(r"[0-9a-f]{16}").fullmatch
+"""Whether a text can be the generation of an index."""
+
+
+@record
+class IndexKept:
+    """How far the index is, see `index.keeping.Progress`.
+
+    *rest* are those of the paths that are still to be taken in. *skipped* are files that are left out, MOST_SKIPPED of
+    them with their paths and the others counted; None where that is as it was told before.
+    """
+
+    phase: str
+    indexed: int
+    remaining: int
+    complete: bool
+    idle: bool
+    rest: tuple[str, ...]
+    skipped: tuple[Skipped, ...] | None
+
+
+@record
+class IndexSearched:
+    """Hits that the index knows, in order, and what it knows to be no text, counted, if this is the first call.
+
+    With a *mark*, the next `SearchIndex` goes on behind it. *generation* says which file it is, and *upto* is the
+    lowest id that nothing in it had yet. It is *complete* if every note was in it once. *ahead* is about how many
+    notes there are in all or, with a regular expression, how many are still to be read.
+    """
+
+    hits: tuple[Hit, ...]
+    skipped: tuple[Skipped, ...]
+    mark: str | None
+    generation: str
+    upto: int
+    complete: bool
+    ahead: int
+
+
+@record
+class PathsSearched:
+    """Hits among the first *done* of the paths, in their order, and what could not be read, counted by reason.
+
+    The next call begins with the next path or, if there is a byte *within*, with it in that note.
+    """
+
+    hits: tuple[Hit, ...]
+    skipped: tuple[Skipped, ...]
+    done: int
+    within: int
+
+
 @record
 class NoteText:
     """A note's text or a part of it, exactly as in the file.
@@ -290,6 +350,9 @@ Reply = (
     | TagsCounted
     | LinksFound
     | Searched
+    | IndexKept
+    | IndexSearched
+    | PathsSearched
     | NoteText
     | Created
     | Edited

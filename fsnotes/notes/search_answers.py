@@ -11,6 +11,8 @@ import math
 
 from fsnotes.notes.commands import Hit, Searched, SearchNotes
 from fsnotes.notes.index.bounds import MAX_LINES
+from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
+from fsnotes.notes.replies import IndexKept, IndexSearched, PathsSearched
 
 _Place = tuple[tuple[str, ...], float]
 """A position, and the byte within the note there; infinite behind it."""
@@ -32,6 +34,39 @@ def answers_search(command: SearchNotes, reply: Searched) -> bool:
         and (last is None or not before or before[0] < last)
         and (last is None or not reply.hits or places[-1] <= last)
     )
+
+
+def answers_index(command: SearchIndex, reply: IndexSearched) -> bool:
+    """Say whether the hits are as many different notes as were asked for, and the next call begins elsewhere."""
+    paths = {hit.path for hit in reply.hits}
+    return (
+        len(reply.hits) <= max(1, command.limit)
+        and len(paths) == len(reply.hits)
+        and paths.isdisjoint(command.without)
+        and all(_is_shown_well(hit) for hit in reply.hits)
+        and all(item.path is None for item in reply.skipped)
+        and (command.upto is None or reply.upto == command.upto)
+        and (reply.mark is None or reply.mark != command.after)
+    )
+
+
+def answers_paths(command: SearchPaths, reply: PathsSearched) -> bool:
+    """Say whether the hits are among the paths, in their order, and the call got on."""
+    asked = iter(command.paths[: reply.done + 1])
+    return (
+        len(reply.hits) <= max(1, command.limit)
+        and all(hit.path in asked for hit in reply.hits)
+        and all(_is_shown_well(hit) for hit in reply.hits)
+        and all(item.path is None for item in reply.skipped)
+        and reply.done <= len(command.paths)
+        and (reply.within == 0 or (command.regex and reply.done < len(command.paths)))
+        and (reply.done > 0 or not command.paths or reply.within > command.within)
+    )
+
+
+def answers_keeping(command: KeepIndex, reply: IndexKept) -> bool:
+    """Say whether what is left is of what was asked for."""
+    return frozenset(reply.rest) <= frozenset(command.paths)
 
 
 def _place(position: str, within: int | None) -> _Place:

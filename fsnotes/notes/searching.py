@@ -9,23 +9,27 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from fsnotes.errors import NotText
+from fsnotes.errors import IndexUnusable, NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import Line, snippets
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
+from fsnotes.notes.scanning import Seen
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.stretches import Clock, Stretch
+from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch, Wanted
 from fsnotes.notes.tags import TooManyTags, has_tag
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
+
+if TYPE_CHECKING:
+    from fsnotes.notes.index.reader import Reader
 
 CALL_SECONDS: Final = 0.05
 """A call looks into no further note once it has taken this long; into one it looks whatever time that takes."""
@@ -40,13 +44,24 @@ _TOLD: Final = 100
 """Characters that a hit takes in a reply beside its texts."""
 
 
-def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = time.monotonic) -> Searched:
-    """Find the notes that a query means in a stretch of a folder; see `SearchNotes`.
+def search(
+    root: Root,
+    scope: Scope,
+    command: SearchNotes,
+    *,
+    reader: Reader | None = None,
+    clock: Clock = time.monotonic,
+) -> Searched:
+    """Find the notes that a query means in a stretch of a folder; see `SearchNotes`. *reader* reads the index.
 
-    One that is not text is skipped, and so is one with too many tags where the query asks for them.
+    One that is not text is skipped, and so is one with too many tags where the query asks for them. Raises
+    IndexUnusable where those are to be left out that an index knows, and it is not there any more.
     """
     seeker = _expression(command.query) if command.regex else _Words(command.query)
-    stretch = Stretch(root, scope, command.folder, after=command.after, clock=clock)
+    wanted = None if command.generation is None else _unknown_to(reader, command.generation, command.upto)
+    stretch = Stretch(
+        root, scope, command.folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
+    )
     most = max(1, min(command.limit, MOST_HITS))
     hits: list[Hit] = []
     end = math.inf
@@ -94,6 +109,20 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
             if stopped is not None or len(hits) >= most or is_over():
                 return Searched(tuple(hits), stretch.counted, path, stopped)
     return Searched(tuple(hits), stretch.counted, stretch.resume, None)
+
+
+def _unknown_to(reader: Reader | None, generation: str, upto: int) -> Wanted:
+    """Return what says which notes an index does not know."""
+    if reader is None:
+        raise IndexUnusable("there is no search index")
+    from fsnotes.notes.index.known import unknown  # loads SQLite
+    from fsnotes.notes.index.rows import Stat
+
+    def wanted(notes: Sequence[Seen]) -> frozenset[str]:
+        stats = [(str(note.path), Stat.of(note.identity)) for note in notes]
+        return unknown(reader, stats, generation=generation, upto=upto)
+
+    return wanted
 
 
 def _begun(root: Root, scope: Scope, folder: str, text: str) -> bytes | None:

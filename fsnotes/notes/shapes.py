@@ -163,9 +163,13 @@ def _writer(hint: Any) -> Callable[[Any], Any] | None:
         return _optional(write_text) if is_optional else write_text
     if get_origin(plain) is tuple:
         (item, _) = get_args(plain)
-        write = _writer(item) if not is_record(item) else Shape(item).write
-        return lambda values: [write(value) for value in values] if write is not None else list(values)
+        write_all = _each(_writer(item) if not is_record(item) else Shape(item).write)
+        return _optional(write_all) if is_optional else write_all
     return None
+
+
+def _each(write: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    return list if write is None else lambda values: [write(value) for value in values]
 
 
 def _reader(hint: Any, bound: Check | None, bounds: Mapping[str, Check]) -> Check:

@@ -6,19 +6,23 @@ has to say. The next call goes on where it ended.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Final
 
 from fsnotes.notes.commands import Skipped
-from fsnotes.notes.scanning import Seen, left_out, position_text, reason_of, walk
+from fsnotes.notes.scanning import Finding, Position, Seen, left_out, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.root import Root
 
 ENTRIES: Final = 2_000
 """A call examines no more entries than this."""
+
+MANY_ENTRIES: Final = 20_000
+"""The same where most of them are only passed by."""
 
 NOTES: Final = 500
 """A call looks into no more notes than this."""
@@ -36,6 +40,12 @@ TOLD_CHARACTERS: Final = 131_072
 """A call begins no further note once it has found so much text to tell of: a reply has a bound in bytes."""
 
 Clock = Callable[[], float]
+
+Wanted = Callable[[Sequence[Seen]], Container[str]]
+"""Says, of some notes, at which paths those are that have to be looked into."""
+
+_BATCH: Final = 256
+"""Of how many entries it is asked together which are wanted."""
 
 
 class Stretch:
@@ -57,13 +67,16 @@ class Stretch:
         recursive: bool = True,
         after: str | None,
         entries: int = ENTRIES,
+        wanted: Wanted | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Begin it. Raises what `walk` raises."""
+        """Begin it. With *wanted*, the others are passed by. Raises what `walk` raises."""
         self.resume: str | None = None
         self._clock = clock
         self._steps = walk(root, scope, folder, recursive=recursive, after=after)
-        self._entries = max(1, min(entries, ENTRIES))
+        self._entries = max(1, min(entries, ENTRIES if wanted is None else MANY_ENTRIES))
+        if wanted is not None:
+            self._steps = _chosen(self._steps, wanted)
         self._shelves = root.shelves()
         self._seen = self._size = self._told = 0
         self._skipped: list[Skipped] = []
@@ -136,3 +149,12 @@ class Stretch:
             or self._size >= READ_BYTES
             or self._told >= TOLD_CHARACTERS
         )
+
+
+def _chosen(steps: Iterator[tuple[Position, Finding]], wanted: Wanted) -> Iterator[tuple[Position, Finding]]:
+    """Yield all *steps*, with nothing found where a note is not wanted."""
+    while batch := list(itertools.islice(steps, _BATCH)):
+        chosen = wanted([finding for _, finding in batch if isinstance(finding, Seen)])
+        for position, finding in batch:
+            is_passed = isinstance(finding, Seen) and str(finding.path) not in chosen
+            yield position, None if is_passed else finding

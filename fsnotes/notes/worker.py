@@ -40,7 +40,7 @@ def build(options: Mapping[str, Any], *, observe: Observer = ignore) -> Handler:
         lock_file=None if index is None else f"{index}/lock",
         observe=observe,
     )
-    workspace, abandoned = Workspace(root, chosen.quota, part=index), options["abandoned"]
+    workspace, abandoned = Workspace(root, chosen.quota, part=index, boot=chosen.boot), options["abandoned"]
 
     def answer(operation: str, args: dict[str, Any]) -> dict[str, Any]:
         if operation != RUN:

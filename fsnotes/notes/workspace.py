@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.charts import Charts
@@ -14,32 +15,56 @@ from fsnotes.notes.views import Views
 from sandbox.policy import Quota
 from sandbox.root import Root
 
+if TYPE_CHECKING:
+    from fsnotes.notes.index.reader import Reader
+
 _USUAL: Final = Quota()
 
 
 class Workspace:
     """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is."""
 
-    __slots__ = ("atlas", "charts", "journal", "room", "root", "views")
+    __slots__ = ("_boot", "_index", "_mutex", "_part", "atlas", "charts", "journal", "room", "root", "views")
 
-    def __init__(self, root: Root, quota: Quota = _USUAL, *, part: str | None = None) -> None:
+    def __init__(
+        self, root: Root, quota: Quota = _USUAL, *, part: str | None = None, boot: str | None = None
+    ) -> None:
         """Take over *root*. *part* is the folder that the state has for this workspace, None where it is out of reach.
 
-        Raises RootUnusable for a part that cannot be opened.
+        *boot* is the id of the running boot; where nobody knows it, no index can be trusted. Raises RootUnusable for a
+        part that cannot be opened.
         """
         self.root: Final = root
         self.room: Final = Room(root, quota)
         self.atlas: Final = Atlas(root)
         self.charts: Final = Charts()
         self.journal: Final = None if part is None else Journal(part)
+        self._part = part
+        self._boot = boot
+        self._index: Reader | None = None
+        self._mutex = threading.Lock()
         self.views: Final = Views(self.atlas)
 
     def close(self) -> None:
         """Close the root too."""
+        if self._index is not None:
+            self._index.close()
         if self.journal is not None:
             self.journal.close()
         self.room.close()
         self.root.close()
+
+    @property
+    def index(self) -> Reader | None:
+        """The search index, for reading; None where there can be none."""
+        if self._part is None or self._boot is None:
+            return None
+        with self._mutex:
+            if self._index is None:
+                from fsnotes.notes.index.reader import Reader  # loads SQLite, which no change needs
+
+                self._index = Reader(self._part, boot=self._boot)
+            return self._index
 
     @contextmanager
     def changing(

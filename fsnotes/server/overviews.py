@@ -87,7 +87,7 @@ SEARCH: Final = Tool(
             "partial": BOOLEAN,
             "skipped": _COUNTED,
         },
-        {"nextCursor": STRING},
+        {"nextCursor": STRING, "index": result({"indexed": INTEGER, "remaining": INTEGER})},
     ),
     run=_search,
 )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fsnotes import errors
 from fsnotes.errors import FsnotesError
-from fsnotes.notes import commands, messages, refusals
+from fsnotes.notes import commands, index_commands, messages, refusals
 from fsnotes.notes.answers import check_reply
 from fsnotes.notes.commands import (
     SKIP_REASONS,
@@ -71,6 +71,7 @@ from fsnotes.notes.commands import (
     TrashNote,
     TrashPage,
 )
+from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.messages import (
     BadMessage,
     decode_answer,
@@ -83,6 +84,7 @@ from fsnotes.notes.messages import (
 from fsnotes.notes.move_replies import LEFT_REASONS
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
+from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsSearched
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
@@ -91,6 +93,7 @@ from sandbox.names import ROOT, RelPath
 OTHER = "0" * 32
 ETAG = "abcdefghijklmnopqrstuvwxyz-_0123"
 ENTRY = "20260131T235959Z-" + "0123456789abcdef" * 2
+GENERATION = "0123456789abcdef"
 OLDER = "20260131T235958Z-" + "0123456789abcdef" * 2
 
 REPLIES = {
@@ -112,6 +115,9 @@ REPLIES = {
     ListTrash: TrashPage,
     RestoreNote: Restored,
     SweepTemporaries: Swept,
+    KeepIndex: IndexKept,
+    SearchIndex: IndexSearched,
+    SearchPaths: PathsSearched,
 }
 
 
@@ -150,7 +156,14 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "moved": counts,
     "reason": st.sampled_from(sorted(SKIP_REASONS)),
     "size": st.integers(0, 2**63 - 1),
-    "within": st.none() | counts,
+    "within": counts,
+    "ahead": counts,
+    "done": counts,
+    "generation": st.just(GENERATION),
+    "indexed": counts,
+    "phase": st.sampled_from(PHASES),
+    "remaining": counts,
+    "upto": st.integers(0, 2**63 - 1),
 }
 
 
@@ -196,7 +209,8 @@ def test_a_reply_comes_out_as_it_went_in(pair: tuple[type[Command[Any]], Reply])
 def test_every_command_crosses_and_has_its_reply() -> None:
     there = {
         value
-        for _, value in inspect.getmembers(commands, inspect.isclass)
+        for module in (commands, index_commands)
+        for _, value in inspect.getmembers(module, inspect.isclass)
         if issubclass(value, Command) and value is not Command
     }
     assert set(messages.COMMANDS) == there == set(REPLIES)
@@ -299,6 +313,29 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
             "a/n.md",
             4096,
         ),
+    ),
+    KeepIndex: (
+        KeepIndex(("a/n.md", "a/m.md"), ("b",)),
+        IndexKept("building", 7, 3, False, False, ("a/m.md",), (Skipped("a/l.md", 1, "link"),)),  # noqa: FBT003
+    ),
+    SearchIndex: (
+        SearchIndex("x", "", "t", True, "12:0", 30, ("a/k.md",), False, 5),  # noqa: FBT003
+        IndexSearched(
+            (
+                Hit("a/m.md", "M", (HitLine(2, ""),)),
+                Hit("a/l.md", "L", (HitLine(1, "x"), HitLine(7, "an x"))),
+            ),
+            (Skipped(None, 2, "not_text"),),
+            "9:0",
+            GENERATION,
+            30,
+            True,  # noqa: FBT003
+            8,
+        ),
+    ),
+    SearchPaths: (
+        SearchPaths("x", ("a/l.md", "a/m.md", "a/n.md"), regex=True),
+        PathsSearched((Hit("a/m.md", "M", (HitLine(2, ""),)),), (Skipped(None, 1, "not_text"),), 2, 4096),
     ),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
     CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
@@ -738,6 +775,18 @@ def sought(*hits: Hit, resume: str | None = None, within: int | None = None) -> 
 first_hit, second_hit = Hit("a/m.md", "M", (HitLine(1, "x"),)), Hit("a/n.md", "N", ())
 
 
+def looked_up(*hits: Hit, mark: str | None = None) -> IndexSearched:
+    return IndexSearched(hits, (), mark, GENERATION, 9, True, 3)  # noqa: FBT003
+
+
+def through(*hits: Hit, done: int = 2, within: int = 0) -> PathsSearched:
+    return PathsSearched(hits, (), done, within)
+
+
+def kept(*rest: str, skipped: tuple[Skipped, ...] | None = None) -> IndexKept:
+    return IndexKept("ready", 1, 0, True, True, rest, skipped)  # noqa: FBT003
+
+
 def tagged(*more: TagCount) -> TagsCounted:
     return TagsCounted((TagCount("a", 1), *more), (), None)
 
@@ -875,6 +924,33 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (SearchNotes("x"), sought(Hit("a/m.md", "M", (HitLine(1, "x\ny"),)))),
         (SearchNotes("x"), sought(Hit("a/picture.png", "M", ()))),
         (SearchNotes("x"), records.replace(sought(), skipped=(Skipped("a/n.md", 1, "not_text"),))),
+        (SearchIndex("x"), looked_up(first_hit, first_hit)),
+        (SearchIndex("x", limit=1), looked_up(first_hit, second_hit)),
+        (SearchIndex("x", without=(first_hit.path,)), looked_up(first_hit)),
+        (SearchIndex("x", "b/c"), looked_up(first_hit)),
+        (SearchIndex("x", "b"), looked_up()),
+        (SearchIndex("x", after="9:0"), looked_up(mark="9:0")),
+        (SearchIndex("x", upto=8), looked_up()),
+        (SearchIndex("x"), looked_up(Hit("a/m.md", "M", (HitLine(1, "x\ny"),)))),
+        (SearchIndex("x"), looked_up(Hit("a/picture.png", "M", ()))),
+        (SearchIndex("x"), looked_up(Hit("c/m.md", "M", ()))),
+        (SearchIndex("x"), records.replace(looked_up(), skipped=(Skipped("a/n.md", 1, "not_text"),))),
+        (SearchPaths("x", ("a/m.md", "a/n.md")), through(second_hit, first_hit)),
+        (SearchPaths("x", ("a/m.md", "a/n.md")), through(Hit("a/k.md", "K", ()))),
+        (SearchPaths("x", ("a/m.md", "a/n.md")), through(done=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md")), through(done=0)),
+        (SearchPaths("x", ("a/m.md", "a/n.md")), through(done=1, within=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True), through(done=2, within=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True, within=3), through(done=0, within=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md"), limit=1), through(first_hit, second_hit)),
+        (SearchPaths("x", ("c/m.md",)), through(Hit("c/m.md", "M", ()), done=1)),
+        (
+            SearchPaths("x", ("a/m.md",)),
+            records.replace(through(done=1), skipped=(Skipped("a/m.md", 1, "not_text"),)),
+        ),
+        (KeepIndex(("a/l.md",)), kept("a/m.md")),
+        (KeepIndex(), kept(skipped=(Skipped("c/m.md", 1, "link"),))),
+        (KeepIndex(), kept(skipped=(Skipped("a/.git", 1, "link"),))),
         (CountTags("b"), tagged()),
         (CountTags(), tagged(TagCount("A", 1))),
         (CountTags(), tagged(TagCount("#b", 1))),
@@ -922,6 +998,15 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
             sought(first_hit, resume="a/n.md", within=1),
         ),
         (SearchNotes("x"), sought(Hit("a/m.md", "M", tuple(HitLine(n, "x") for n in range(1, 4))))),
+        (SearchIndex("x"), looked_up(second_hit, first_hit, mark="9:0")),
+        (SearchIndex("x", limit=2, upto=9, without=("a/k.md",)), looked_up(second_hit, first_hit)),
+        (SearchIndex("x", "a", after="10:0"), looked_up(first_hit, mark="9:0")),
+        (SearchPaths("x", ("a/k.md", "a/m.md", "a/n.md")), through(first_hit, second_hit, done=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True), through(first_hit, done=1, within=3)),
+        (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True, within=3), through(done=0, within=4)),
+        (SearchPaths("x", ()), through(done=0)),
+        (KeepIndex(("a/l.md", "a/m.md")), kept("a/m.md")),
+        (KeepIndex(), kept(skipped=(Skipped("a/l.md", 1, "link"), Skipped(None, 3, "too_large")))),
         (CountTags("a"), tagged(TagCount("A/b", 2), TagCount("a/2024", 1))),
         (FindLinks("a/n"), linked("a/n.md", "a/picture.png")),
         (FindLinks("a/n"), linked("a/n.md", "b/c/m.md", fragment="h", reached=True)),

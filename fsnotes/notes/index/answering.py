@@ -6,18 +6,20 @@ out, and what is typed with punctuation is looked up. A call ends after some tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from fsnotes.errors import NotText
 from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.reader import Reader, Standing, standing
-from fsnotes.notes.index.searching import Asked, Position, candidates
+from fsnotes.notes.index.rows import Stat
+from fsnotes.notes.index.searching import ALL, Asked, Position, candidates
 from fsnotes.notes.index.snippets import Line, snippets
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
 from sandbox.names import RelPath
-from sandbox.root import Root
+from sandbox.root import Content, Root
 
 MOST_HITS: Final = 50
 """Most hits of a page."""
@@ -63,9 +65,9 @@ def page(
     limit: int,
     clock: Callable[[], float],
     after: Position | None = None,
-    without: Iterable[str] = (),
+    known: Known = ALL,
 ) -> Page:
-    """Return at most *limit* hits behind *after* that the index gives, leaving out the notes at the paths *without*.
+    """Return at most *limit* hits behind *after* that the index gives, among those of its notes that are *known*.
 
     For about CALL_SECONDS: a page may be shorter than *limit*, even empty, and not the last. Raises IndexUnusable and
     RootUnusable.
@@ -75,11 +77,11 @@ def page(
     spare = _SPARE if asked.matcher.query.exact else _MORE_TO_SPARE
     with reader.view() as view:
         state = standing(view)
-        found = candidates(view, asked, after=after, most=limit + spare, without=without)
+        found = candidates(view, asked, after=after, most=limit + spare, known=known)
     hits: list[Hit] = []
     size = 0
     for place, candidate in enumerate(found.candidates, start=1):
-        data = read_note(root, candidate.path)
+        data = read_as_known(root, candidate.path, candidate.stat, known)
         if data is not None:
             size += len(data)
             hit = _hit(asked.matcher, candidate.path, data, asked)
@@ -120,9 +122,25 @@ def look_through(
 
 
 def read_note(root: Root, path: str) -> bytes | None:
-    """Return a note's bytes, None where there is none that is served."""
+    """Return a note's bytes, None where there is none that is served. Raises RootUnusable."""
+    content = _content(root, path)
+    return None if content is None else content.data
+
+
+def read_as_known(root: Root, path: str, stat: Stat | None, known: Known) -> bytes | None:
+    """Return a note's bytes; None where there is none, or where it has to be as the index knows it and is not.
+
+    Raises RootUnusable.
+    """
+    content = _content(root, path)
+    if content is None or not (known.settled or stat == Stat.of(content.identity)):
+        return None
+    return content.data
+
+
+def _content(root: Root, path: str) -> Content | None:
     try:
-        return root.read(RelPath.parse(path)).data
+        return root.read(RelPath.parse(path))
     except RootUnusable:
         raise
     except (SandboxError, InvalidPath):

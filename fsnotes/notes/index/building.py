@@ -34,6 +34,8 @@ COMMIT_NOTES: Final = 2_048
 _TICK_NS: Final = 2_000_000_000
 """The coarsest clock of a file system that is reckoned with: FAT's."""
 _CHUNK: Final = 500
+MOST_NAMED: Final = 500
+"""How many files that are left out are kept by their paths."""
 
 
 class Vault(NamedTuple):
@@ -80,10 +82,32 @@ class Vault(NamedTuple):
         return row_of(path, content.data, Stat.of(identity), sure=sure)
 
 
+class LeftOut:
+    """Files that are left out: MOST_NAMED of them by their paths, the others counted by reason."""
+
+    def __init__(self, items: Iterable[Skipped] = ()) -> None:
+        self._named: dict[str, Skipped] = {}
+        self._counts: Counter[str] = Counter()
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Skipped) -> None:
+        """Note one, or several that have no path."""
+        if item.path is None or (len(self._named) >= MOST_NAMED and item.path not in self._named):
+            self._counts[item.reason] += item.count
+        else:
+            self._named[item.path] = item
+
+    def told(self) -> tuple[Skipped, ...]:
+        """Return all of them."""
+        counts = (Skipped(None, count, reason) for reason, count in sorted(self._counts.items()))
+        return (*self._named.values(), *counts)
+
+
 class Survey:
     """One walk through a folder, "" for all, compared with the index.
 
-    It leaves what has to be read in *pending* (time and path), and what is skipped in *skipped*, by reason.
+    It leaves what has to be read in *pending* (time and path), and what is left out in *left_out*.
     """
 
     def __init__(self, vault: Vault, store: Store, folder: str = "") -> None:
@@ -96,7 +120,7 @@ class Survey:
         self._steps: Iterator[tuple[Position, Finding]] | None = self._walk()
         self._behind = 0
         self.pending: dict[str, int] = {}
-        self.skipped: Counter[str] = Counter()
+        self.left_out = LeftOut()
         self.found = 0
         """How many notes were met."""
 
@@ -129,8 +153,8 @@ class Survey:
             case Seen(path, identity):
                 self.found += 1
                 self._compare(str(path), Stat.of(identity))
-            case Skipped(_, count, reason):
-                self.skipped[reason] += count
+            case Skipped():
+                self.left_out.add(finding)
             case _:
                 pass
 
@@ -182,8 +206,8 @@ class Builder:
         self._vault = vault
         self._store = store
         self._queue: list[tuple[int, str]] = []
-        self.skipped: Counter[str] = Counter()
-        """What turned out not to be readable, by reason."""
+        self.left_out = LeftOut()
+        """What turned out not to be readable."""
 
     @property
     def remaining(self) -> int:
@@ -221,7 +245,7 @@ class Builder:
                 size += row.stat.size
             else:
                 if row is not None:
-                    self.skipped[row] += 1
+                    self.left_out.add(Skipped(path, 1, row))
                 self._store.remove([path])
         self._store.put(rows)
         return size

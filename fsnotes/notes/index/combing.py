@@ -7,16 +7,18 @@ after a while, within a large note if need be, and says where the next one goes 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import InvalidArgument, NotText
 from fsnotes.notes.index import marks
-from fsnotes.notes.index.answering import MOST_HITS, Hit, read_note
+from fsnotes.notes.index.answering import MOST_HITS, Hit, read_as_known, read_note
 from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.reader import Reader, Standing, View, standing
 from fsnotes.notes.index.regexes import Pattern, Unfinished, searchable
-from fsnotes.notes.index.searching import Asked
+from fsnotes.notes.index.rows import Stat
+from fsnotes.notes.index.searching import ALL, Asked
 from fsnotes.notes.tags import tags_of
 from fsnotes.notes.titles import title_of
 from sandbox.root import Root
@@ -25,12 +27,15 @@ _BATCH: Final = 500
 _HIGHEST: Final = 1 << 62
 _MARK: Final = re.compile(r"([0-9]{1,15}):([0-9]{1,10})")
 
-_DOCS: Final = "SELECT id, path FROM docs WHERE id < ? AND reason IS NULL ORDER BY id DESC LIMIT ?"
+_DOCS: Final = """
+    SELECT id, path, sure, ino, size, mtime FROM docs WHERE id < ? AND reason IS NULL ORDER BY id DESC LIMIT ?
+"""
 _TAGGED: Final = """
-    SELECT id, path FROM docs WHERE id < ? AND id IN (SELECT doc FROM tags WHERE tag = ?) ORDER BY id DESC LIMIT ?
+    SELECT id, path, sure, ino, size, mtime FROM docs
+    WHERE id < ? AND id IN (SELECT doc FROM tags WHERE tag = ?) ORDER BY id DESC LIMIT ?
 """
 _WORDS: Final = """
-    SELECT id, path FROM docs WHERE id IN (
+    SELECT id, path, sure, ino, size, mtime FROM docs WHERE id IN (
         SELECT rowid FROM notes
         WHERE notes MATCH ? AND rowid < ? AND rowid NOT IN (SELECT id FROM masked WHERE NOT moved)
         ORDER BY rowid DESC LIMIT ?
@@ -78,15 +83,15 @@ def comb(
     limit: int,
     clock: Callable[[], float],
     after: Mark | None = None,
-    without: Iterable[str] = (),
+    known: Known = ALL,
 ) -> Combed:
-    """Return at most *limit* notes of the index in which *pattern* matches, behind *after*, none at paths *without*.
+    """Return at most *limit* notes of the index in which *pattern* matches, behind *after*, of those that are *known*.
 
     For about CALL_SECONDS; it may be none, and not the end. Of *asked*, everything counts but the query. Raises
     IndexUnusable and RootUnusable.
     """
     end = clock() + CALL_SECONDS
-    left_out, key = frozenset(without), asked.tag_key()
+    key = asked.tag_key()
     limit = max(1, min(limit, MOST_HITS))
     below = _HIGHEST if after is None else after.id + (after.offset > 0)
     offset = 0 if after is None else after.offset
@@ -96,10 +101,10 @@ def comb(
         state = standing(view)
     hits: list[Hit] = []
     size = 0
-    for place, (number, path) in enumerate(rows, start=1):
+    for place, (number, path, stat) in enumerate(rows, start=1):
         start, offset = (offset if after is not None and number == after.id else 0), 0
-        if path not in left_out and asked.admits(path):
-            data = read_note(root, path)
+        if known.has(number, path) and asked.admits(path):
+            data = read_as_known(root, path, stat, known)
             if data is not None and (key is None or _is_tagged(data, key)):
                 size += len(data)
                 found = _match(pattern, path, data, start, is_over=lambda: clock() >= end)
@@ -164,18 +169,25 @@ def _left(view: View, asked: Asked, below: int) -> int:
     return view.number("SELECT count(*) FROM notes WHERE notes MATCH ? AND rowid < ?", places, below)
 
 
-def _rows(view: View, pattern: Pattern, asked: Asked, below: int) -> list[tuple[int, str]]:
-    """Return the next notes that may match, by id and path."""
+def _rows(view: View, pattern: Pattern, asked: Asked, below: int) -> list[tuple[int, str, Stat | None]]:
+    """Return the next notes that may match: id, path, and by what the file is known."""
+    return [
+        (number, path, Stat(*stat) if sure else None)
+        for number, path, sure, *stat in _chosen(view, pattern, asked, below)
+    ]
+
+
+def _chosen(view: View, pattern: Pattern, asked: Asked, below: int) -> list[tuple[Any, ...]]:
     key = asked.tag_key()
     if pattern.begins is not None:
         # SAFETY: it has nothing but small letters and digits of ASCII.
         words = f'body : "{pattern.begins}" *'
         if key is not None:
             words += f' AND marks : "{marks.of_tag(key)}"'
-        return [(number, path) for number, path in view.rows(_WORDS, words, below, _BATCH)]
+        return view.rows(_WORDS, words, below, _BATCH)
     if key is not None:
-        return [(number, path) for number, path in view.rows(_TAGGED, below, key, _BATCH)]
-    return [(number, path) for number, path in view.rows(_DOCS, below, _BATCH)]
+        return view.rows(_TAGGED, below, key, _BATCH)
+    return view.rows(_DOCS, below, _BATCH)
 
 
 def _match(

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
+from fsnotes.notes.commands import Skipped
 from fsnotes.notes.index.bounds import CALL_SECONDS
-from fsnotes.notes.index.building import Builder, Survey, Vault, refresh
+from fsnotes.notes.index.building import Builder, LeftOut, Survey, Vault, refresh
 from fsnotes.notes.index.files import CURRENT, NEXT, Folder
 from fsnotes.notes.index.store import MERGE_PAGES, Store
 from fsnotes.notes.model import is_note
@@ -31,16 +32,17 @@ MAX_RENEWALS: Final = 5
 
 
 class Progress(NamedTuple):
-    """How far the index is: *indexed* notes, *remaining* ones that are known to be read, *skipped* ones by reason.
+    """How far the index is: *indexed* notes, *remaining* ones that are known to be read, and what was *left_out*.
 
-    *phase* is `surveying`, `building` or `ready`. *complete* says that all notes were in the index once, so that what
-    it lacks is only what has changed since. *idle* says that there is nothing to do.
+    Notes that are not text are in the index, and not among these. *phase* is `surveying`, `building` or `ready`.
+    *complete* says that all notes were in the index once, so that what it lacks is only what has changed since. *idle*
+    says that there is nothing to do.
     """
 
     phase: str
     indexed: int
     remaining: int
-    skipped: tuple[tuple[str, int], ...]
+    left_out: tuple[Skipped, ...]
     complete: bool
     idle: bool
 
@@ -55,7 +57,7 @@ class _Filling:
         self.folders: deque[str] = deque([""])
         """What is to be surveyed, "" for all."""
         self.survey: Survey | None = None
-        self.skipped: dict[str, int] = {}
+        self.left_out: tuple[Skipped, ...] = ()
         self.ready = False
 
     def step(self, end: float) -> None:
@@ -71,7 +73,8 @@ class _Filling:
                 return
             self.builder.add(self.survey.pending)
             if not self.survey.folder:
-                self.skipped = dict(self.survey.skipped)
+                self.left_out = self.survey.left_out.told()
+                self.builder.left_out = LeftOut()
             self.survey = None
         if self.folders:
             return
@@ -125,10 +128,8 @@ class Keeper:
         filling = self._filling
         docs, moved, dead = filling.store.counts()
         phase = "ready" if filling.ready else "surveying" if filling.surveying else "building"
-        skipped = filling.skipped | dict(filling.builder.skipped)
+        left_out = LeftOut((*filling.left_out, *filling.builder.left_out.told()))
         unread = filling.store.unread()
-        if unread:
-            skipped["not_text"] = unread
         remaining = filling.builder.remaining + (
             len(filling.survey.pending) if filling.survey is not None else 0
         )
@@ -136,7 +137,7 @@ class Keeper:
             phase,
             docs - unread,
             remaining,
-            tuple(sorted(skipped.items())),
+            left_out.told(),
             filling.store.complete,
             filling.ready and not self._has_chores(moved, dead),
         )
@@ -189,6 +190,19 @@ class Keeper:
                 self._tend(end)
             else:
                 self._filling.step(end)
+            return self.progress()
+        except IndexUnusable:
+            self.renew()
+            return self.progress()
+        except (Busy, Unavailable):
+            self._begin_again()
+            raise
+
+    def settle(self) -> Progress:
+        """Have what was committed on the disk, and marked as whole. Raises what `step` raises."""
+        try:
+            if self._filling.ready:
+                self._filling.store.settle()
             return self.progress()
         except IndexUnusable:
             self.renew()
@@ -280,13 +294,13 @@ class Keeper:
             self._may_compact = False
             return
         self._next = None
-        skipped = filling.skipped
+        left_out = filling.left_out
         filling.store.abandon()
         self._filling.store.close()
         self._folder.promote(NEXT, CURRENT)
         self._filling = _Filling(self._vault, Store(self._folder, CURRENT, boot=self._boot))
         self._filling.folders.clear()
-        self._filling.skipped = skipped
+        self._filling.left_out = left_out
         self._filling.ready = True
         self._merging, self._merged_at = -MERGE_PAGES, 0
 

@@ -1,9 +1,10 @@
 """Which notes the index gives for a query, best first: a page at a time, in an order that holds still.
 
-Up to FULL_RANKING matches are all ranked by bm25. A word that more notes have is ranked where it says most, in titles,
-headings and tags, among the newest notes that have it there; behind these come the others, newest first. Of equal
-notes the newer one comes first, and a note's id says how new it is. A page ends at a position, which is all that the
-next one needs.
+The first MOST_BEST are chosen when the search begins, and every position names them: ranks are made of what all notes
+say, so they change with any of them, and an order by rank would lose notes and repeat others. Up to FULL_RANKING
+matches are all ranked by bm25. A word that more notes have is ranked where it says most, in titles, headings and tags,
+among the newest notes that have it there. Behind these come the others, newest first. Of equal notes the newer one
+comes first, and a note's id says how new it is.
 
 Notes that were renamed since they were read are asked for apart: their words are known, and where they are is compared
 with the query here.
@@ -14,20 +15,21 @@ note decides. The folders of the scope are part of every query, and each path is
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.contents import title_from
 from fsnotes.notes.index.expressions import CONTENT, HEADERS, TITLES, expression, term_expression
+from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.marks import of_tag
 from fsnotes.notes.index.matching import Matcher, Place
 from fsnotes.notes.index.queries import Either, Term, Where, Words, is_exact
 from fsnotes.notes.index.reader import View
+from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.model import fold, stem
 from fsnotes.notes.scope import Scope
 from sandbox.errors import InvalidPath
@@ -37,12 +39,16 @@ FULL_RANKING: Final = 5_000
 """How many matches are all ranked."""
 MOST_RANKED: Final = 10_000
 """How many are ranked of those that have the words in titles, headings or tags."""
+MOST_BEST: Final = 100
+"""How many matches come best first."""
 _BATCH: Final = 100
 _HIGHEST: Final = 1 << 62
 _NOWHERE: Final = "\0"
 
-_RANKED, _HEADERS, _OTHERS = range(3)
-_POSITION: Final = re.compile(r"([012]):(-?[0-9]{1,7}(?:\.[0-9]{1,20})?(?:e-?[0-9]{1,3})?):([0-9]{1,15})")
+ALL: Final = Known()
+"""Every note of the index."""
+
+_POSITION: Final = re.compile(r"([0-9]{1,4}):([0-9]{1,19}):((?:[0-9a-z]{1,12}(?:\.[0-9a-z]{1,12}){0,199})?)")
 
 _BM25: Final = f"bm25(notes, {', '.join(map(str, schema.WEIGHTS))})"
 # What is asked for is always bound; these are put together of our own words.
@@ -51,11 +57,7 @@ _LIVE: Final = "notes MATCH ? AND rowid NOT IN (SELECT id FROM masked)"
 _RANKS: Final = f"SELECT rowid AS id, {_BM25} AS rank FROM notes WHERE {_LIVE}"  # noqa: S608 - our words
 _NEWEST_RANKS: Final = f"SELECT * FROM ({_RANKS} ORDER BY rowid DESC LIMIT {MOST_RANKED})"  # noqa: S608 - our words
 _NEWEST: Final = f"SELECT rowid FROM notes WHERE {_LIVE} AND rowid < ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - ours
-_BEST: Final = "{} ORDER BY rank, id DESC LIMIT ?"
-_BEST_BEHIND: Final = (
-    "WITH ranked AS MATERIALIZED ({}) SELECT id, rank FROM ranked WHERE rank > ? OR (rank = ? AND id < ?)"
-    " ORDER BY rank, id DESC LIMIT ?"
-)
+_BEST: Final = f"{{}} ORDER BY rank, id DESC LIMIT {MOST_BEST}"
 # The plus keeps SQLite from asking FTS5 anew for each id.
 _MOVED: Final = "notes MATCH ? AND +rowid IN (SELECT id FROM masked WHERE moved)"
 _MOVED_IDS: Final = f"SELECT rowid FROM notes WHERE {_MOVED}"  # noqa: S608 - our words
@@ -64,18 +66,14 @@ _MOVED_DOCS: Final = "SELECT id, path, title FROM docs WHERE id IN (SELECT id FR
 
 
 class Position(NamedTuple):
-    """A place in the order of matches: which part of it, the rank there (lower is better), and the id."""
+    """A place in the order of matches: behind *done* of the *best* ones and, once these are passed, *below* an id."""
 
-    part: int
-    rank: float
-    id: int
-
-    def order(self) -> tuple[int, float, int]:
-        """Return what positions are sorted by."""
-        return self.part, self.rank, -self.id
+    best: tuple[int, ...]
+    done: int
+    below: int
 
     def __str__(self) -> str:
-        return f"{self.part}:{self.rank!r}:{self.id}"
+        return f"{self.done}:{self.below}:{'.'.join(map(_short, self.best))}"
 
     @classmethod
     def parse(cls, text: str) -> Position:
@@ -83,8 +81,22 @@ class Position(NamedTuple):
         found = _POSITION.fullmatch(text)
         if found is None:
             raise InvalidArgument("cursor", "not one of this query")
-        part, rank, number = found.groups()
-        return cls(int(part), float(rank), int(number))
+        done, below, best = found.groups()
+        ids = tuple(int(each, 36) for each in best.split(".")) if best else ()
+        return cls(ids, int(done), int(below))
+
+
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def _short(number: int) -> str:
+    """Return *number* as `int(text, 36)` reads it."""
+    text = ""
+    while True:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+        if not number:
+            return text
 
 
 class Candidate(NamedTuple):
@@ -93,6 +105,8 @@ class Candidate(NamedTuple):
     position: Position
     path: str
     title: str
+    stat: Stat | None
+    """By what its file is known, None if it may have been written since within the same tick."""
 
 
 class Asked(NamedTuple):
@@ -134,17 +148,20 @@ class Found(NamedTuple):
     more: bool
 
 
-def candidates(
-    view: View, asked: Asked, *, after: Position | None, most: int, without: Iterable[str] = ()
-) -> Found:
-    """Return at most *most* candidates behind *after*, none of them at the paths *without*.
+def candidates(view: View, asked: Asked, *, after: Position | None, most: int, known: Known = ALL) -> Found:
+    """Return at most *most* candidates behind *after*, of those notes of the index that are *known*.
 
     Raises what `Reader.view` raises.
     """
     try:
-        return _Search(view, asked).found(after, most, frozenset(without))
+        return _Search(view, asked).found(after, most, known)
     except (TypeError, ValueError) as error:
         raise IndexUnusable("the search index holds what was never written") from error
+
+
+def _id_at(position: Position) -> int:
+    """Return the id of the match at a position that `_behind` gave."""
+    return position.below if position.below < _HIGHEST else position.best[position.done - 1]
 
 
 class _Search:
@@ -154,64 +171,67 @@ class _Search:
         self._query = asked.matcher.query
         self._moved = self._moved_matches()
 
-    def found(self, after: Position | None, most: int, without: frozenset[str]) -> Found:
+    def found(self, after: Position | None, most: int, known: Known) -> Found:
         count = self._view.number(_COUNT, self._expression())
-        ranked = count <= FULL_RANKING if after is None else after.part == _RANKED
-        if ranked and count > 4 * FULL_RANKING:
-            ranked, after = False, None  # so many have come since the first page that it is another search
-        positions = self._all_ranked(after) if ranked else self._in_parts(after)
+        if after is None:
+            after = Position(self._best(count), 0, _HIGHEST)
         chosen: list[Candidate] = []
         batch: list[Position] = []
         more = False
-        for position in positions:
-            if after is not None and position.order() <= after.order():
-                continue
+        for position in self._behind(after, known):
             batch.append(position)
             if len(batch) == _BATCH:
-                chosen += self._told(batch, without)
+                chosen += self._told(batch, known)
                 batch = []
                 if len(chosen) > most:
                     more = True
                     break
-        chosen += self._told(batch, without)
+        chosen += self._told(batch, known)
         return Found(tuple(chosen[:most]), count + len(self._moved), more or len(chosen) > most)
 
-    def _told(self, positions: list[Position], without: frozenset[str]) -> Iterator[Candidate]:
-        numbers = [position.id for position in positions]
+    def _told(self, positions: list[Position], known: Known) -> Iterator[Candidate]:
+        numbers = [_id_at(position) for position in positions]
         marks = ", ".join("?" * len(numbers))
-        sql = f"SELECT id, path, title FROM docs WHERE id IN ({marks})"  # noqa: S608 - question marks
-        known = {number: (path, title) for number, path, title in self._view.rows(sql, *numbers)}
-        for position in positions:
-            path, title = known.get(position.id, ("", ""))
-            if path and path not in without and self._asked.admits(path):
-                yield Candidate(position, path, title or title_from(path))
+        sql = f"SELECT id, path, title, sure, ino, size, mtime FROM docs WHERE id IN ({marks})"  # noqa: S608 - question marks
+        docs = {number: doc for number, *doc in self._view.rows(sql, *numbers)}
+        for number, position in zip(numbers, positions, strict=True):
+            if number not in docs:
+                continue
+            path, title, sure, *stat = docs[number]
+            if known.has(number, path) and self._asked.admits(path):
+                yield Candidate(position, path, title or title_from(path), Stat(*stat) if sure else None)
 
     def _expression(self, columns: str = "") -> str:
         asked = self._asked
         return expression(self._query, columns=columns, folders=asked.folders(), tag=asked.tag_key())
 
-    # -- orders --------------------------------------------------------------------------------
+    # -- the order -----------------------------------------------------------------------------
 
-    def _all_ranked(self, after: Position | None) -> Iterator[Position]:
-        moved = sorted((Position(_RANKED, rank, number) for number, rank in self._moved), key=Position.order)
-        found = self._by_rank(_RANKED, _RANKS, self._expression(), after)
-        return heapq.merge(found, moved, key=Position.order)
+    def _best(self, count: int) -> tuple[int, ...]:
+        """Return the ids of the matches that come first, of *count* or so."""
+        if count > FULL_RANKING:
+            rows = self._view.rows(_BEST.format(_NEWEST_RANKS), self._headers())
+        else:
+            rows = [*self._view.rows(_BEST.format(_RANKS), self._expression()), *self._moved]
+        ranked = sorted(rows, key=lambda row: (row[1], -row[0]))
+        return tuple(number for number, _ in ranked[:MOST_BEST])
 
-    def _in_parts(self, after: Position | None) -> Iterator[Position]:
-        """Yield the matches in headers by rank, then the others, newest first, as they are asked for."""
-        headers = self._headers()
-        if after is None or after.part < _OTHERS:
-            yield from self._by_rank(_HEADERS, _NEWEST_RANKS, headers, after)
-        first = {number for (number,) in self._view.rows(_NEWEST, headers, _HIGHEST, MOST_RANKED)}
+    def _behind(self, after: Position, known: Known) -> Iterator[Position]:
+        """Yield the positions of the matches behind *after*, as they are asked for: each is that of one match."""
+        best, done, below = after
+        for place in range(done, len(best)):
+            yield Position(best, place + 1, _HIGHEST)
+        if known.upto is not None:
+            below = min(below, known.upto)
+        passed = frozenset(best)
         moved = sorted((number for number, _ in self._moved), reverse=True)
-        below = after.id if after is not None and after.part == _OTHERS else _HIGHEST
         while True:
             rows = self._view.rows(_NEWEST, self._expression(), below, 5 * _BATCH)
             numbers = [number for (number,) in rows]
             last = numbers[-1] if len(numbers) == 5 * _BATCH else 0
             between = [number for number in moved if last <= number < below]
-            for number in sorted({*numbers, *between} - first, reverse=True):
-                yield Position(_OTHERS, 0.0, number)
+            for number in sorted({*numbers, *between} - passed, reverse=True):
+                yield Position(best, len(best), number)
             if not last:
                 return
             below = last
@@ -220,21 +240,6 @@ class _Search:
         """Return what finds the query in the headers, or in fewer of them if that is still very much."""
         found = self._expression(HEADERS)
         return found if self._view.number(_COUNT, found) <= MOST_RANKED else self._expression(TITLES)
-
-    def _by_rank(self, part: int, ranks: str, found: str, after: Position | None) -> Iterator[Position]:
-        """Yield the rows of the statement *ranks* from the best on, a batch at a time."""
-        bound = None if after is None or after.part != part else (after.rank, after.id)
-        while True:
-            if bound is None:
-                rows = self._view.rows(_BEST.format(ranks), found, _BATCH)
-            else:
-                rank, number = bound
-                rows = self._view.rows(_BEST_BEHIND.format(ranks), found, rank, rank, number, _BATCH)
-            for number, rank in rows:
-                yield Position(part, rank, number)
-            if len(rows) < _BATCH:
-                return
-            bound = rows[-1][1], rows[-1][0]
 
     # -- notes that were renamed ---------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Self
 from fsnotes.notes.index.answering import Hit, page
 from fsnotes.notes.index.building import Vault
 from fsnotes.notes.index.keeping import Keeper, Progress
+from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.matching import Matcher
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.reader import Reader
@@ -133,8 +134,9 @@ class Shelf:
         found: list[Hit] = []
         after: Position | None = None
         while True:
+            known = Known(without=frozenset(without))
             part = page(
-                self.reader, self.root, asked, limit=limit, clock=lambda: 0.0, after=after, without=without
+                self.reader, self.root, asked, limit=limit, clock=lambda: 0.0, after=after, known=known
             )
             found += part.hits
             if part.after is None:

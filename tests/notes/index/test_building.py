@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fsnotes.notes.commands import Skipped
 from fsnotes.notes.etags import etag
 from fsnotes.notes.index import bounds, building, keeping
 from fsnotes.notes.index.keeping import Keeper, Progress
@@ -175,13 +176,14 @@ def test_what_cannot_be_read_is_counted_and_left_out(shelf: Shelf) -> None:
     shelf.write("not-a-note.txt", "word")
     (shelf.vault_path / "link.md").symlink_to("text.md")
     progress = shelf.settle()
-    assert (progress.indexed, progress.skipped) == (1, (("link", 1), ("not_text", 1), ("too_large", 1)))
+    assert progress.indexed == 1
+    assert progress.left_out == (Skipped("large.md", 1, "too_large"), Skipped("link.md", 1, "link"))
     assert shelf.finds("word") == ["text.md"]
     shelf.write("binary.md", "word")
     shelf.write("text.md", b"\xff")
     shelf.write("large.md", "word")
     progress = shelf.look_again()
-    assert (progress.indexed, progress.skipped) == (2, (("link", 1), ("not_text", 1)))
+    assert (progress.indexed, progress.left_out) == (2, (Skipped("link.md", 1, "link"),))
     assert sorted(shelf.finds("word")) == ["binary.md", "large.md"]
 
 
@@ -328,7 +330,8 @@ def test_a_note_of_a_megabyte_on_one_line_and_deep_folders_are_indexed(shelf: Sh
     os.makedirs(place)
     (place / "too-deep.md").write_text("word")
     progress = shelf.settle()
-    assert (progress.indexed, progress.skipped) == (2, (("too_deep", 1),))
+    assert progress.indexed == 2
+    assert [(item.count, item.reason) for item in progress.left_out] == [(1, "too_deep")]
     (hit,) = shelf.hits("needle")
     assert (hit.path, len(hit.lines), len(hit.lines[0].text) <= 200) == ("big.md", 1, True)
     assert "needle" in hit.lines[0].text

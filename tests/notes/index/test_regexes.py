@@ -238,7 +238,8 @@ def test_only_notes_with_the_beginning_of_the_word_are_read(
     shelf.settle()
     seen: list[str] = []
     monkeypatch.setattr(
-        "fsnotes.notes.index.combing.read_note", lambda _, path: seen.append(path) or b"state: done44"
+        "fsnotes.notes.index.combing.read_as_known",
+        lambda _, path, *__: seen.append(path) or b"state: done44",
     )
     assert combed(shelf, r": done4\d") == [*(f"{number}.md" for number in range(49, 39, -1)), "4.md"]
     assert len(seen) == 11

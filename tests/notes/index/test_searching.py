@@ -15,6 +15,7 @@ from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.notes.index import searching
 from fsnotes.notes.index.answering import look_through, page
 from fsnotes.notes.index.combing import comb
+from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.reader import Standing, indexed
 from fsnotes.notes.index.regexes import Pattern
 from fsnotes.notes.index.searching import Position
@@ -245,17 +246,55 @@ def test_notes_can_be_looked_through_without_an_index(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0:1:", "3:0.0:1", "0:nan:1", "0:1e999999999:1", "0:-1.5:" + "9" * 20, "0:-1.5:1 "]
+    "text", ["", "0:1", "0:1:a.", "-1:1:a", "0:x:a", "0:1:A", "0:1:" + ".".join("a" * 201), "0:1:a "]
 )
 def test_a_position_that_nobody_wrote_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         Position.parse(text)
 
 
-@given(st.integers(0, 2), st.floats(-1e6, 0), st.integers(0, 10**14))
-def test_a_position_is_read_as_it_was_written(part: int, rank: float, number: int) -> None:
-    position = Position(part, rank, number)
+@given(st.lists(st.integers(0, 2**60), max_size=100).map(tuple), st.integers(0, 100), st.integers(0, 2**62))
+def test_a_position_is_read_as_it_was_written(best: tuple[int, ...], done: int, below: int) -> None:
+    position = Position(best, done, below)
     assert Position.parse(str(position)) == position
+
+
+@pytest.mark.parametrize("best", [100, 4])
+def test_notes_that_stay_come_once_however_many_others_come_and_go_between_pages(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, best: int
+) -> None:
+    """What others say changes how well a note fits, so the order must not be made anew for each page."""
+    monkeypatch.setattr(searching, "_BEST", f"{{}} ORDER BY rank, id DESC LIMIT {best}")
+    monkeypatch.setattr(searching, "MOST_BEST", best)
+    for number in range(30):
+        shelf.write(f"{number}.md", "word " * (1 + number % 3) + "other " * (number % 4))
+    for number in range(10):
+        shelf.write(f"goes{number}.md", "word")
+    shelf.settle()
+    found: list[str] = []
+    after: Position | None = None
+    upto = 41
+    for round_ in range(100):
+        part = page(
+            shelf.reader,
+            shelf.root,
+            shelf.asked("word"),
+            limit=3,
+            clock=lambda: 0.0,
+            after=after,
+            known=Known(upto),
+        )
+        found += [hit.path for hit in part.hits]
+        if part.after is None:
+            break
+        after = Position.parse(str(part.after))
+        for number in range(5):
+            shelf.write(f"new{round_}-{number}.md", "word " * (1 + number))
+        if round_ < 10:
+            shelf.remove(f"goes{round_}.md")
+        shelf.refresh(f"goes{round_}.md", *(f"new{round_}-{number}.md" for number in range(5)))
+    stayed = [path for path in found if not path.startswith("goes")]
+    assert sorted(stayed) == sorted(f"{number}.md" for number in range(30))
 
 
 def test_without_an_index_or_a_whole_one_a_search_is_told_so(shelf: Shelf) -> None:

@@ -1,0 +1,63 @@
+"""Which notes the index knows as they are: what it says of them can be told, and the others have to be looked into.
+
+A search that cannot wait for the index takes from it what it knows, and looks into the rest. Both sides ask here, so
+that each note is on one of them: the index knows a note if file, size and time are those that it was read with, if
+nobody can have written it since within the same tick, and if it is text. An id below a bound says that it was there
+when the search began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from fsnotes.errors import IndexUnusable
+from fsnotes.notes.index.reader import Reader, View, standing
+from fsnotes.notes.index.rows import Stat
+
+_MOST: Final = 500
+"""How many paths one statement compares with."""
+
+NEXT_ID: Final = "SELECT coalesce(max(id), 0) + 1 FROM docs"
+
+
+class Known(NamedTuple):
+    """Which notes of the index count: ids below *upto*, None for all, and none at the paths *without*.
+
+    Unless *settled*, only notes that are still as the index knows them.
+    """
+
+    upto: int | None = None
+    without: frozenset[str] = frozenset()
+    settled: bool = True
+
+    def has(self, number: int, path: str) -> bool:
+        """Say whether the note with this id, at this path, is one of them as far as the index can tell."""
+        return (self.upto is None or number < self.upto) and path not in self.without
+
+
+def unknown(
+    reader: Reader, notes: Iterable[tuple[str, Stat]], *, generation: str, upto: int
+) -> frozenset[str]:
+    """Return the paths of those *notes* that the index of this *generation* does not know below *upto*.
+
+    Raises IndexUnusable, for another generation too.
+    """
+    asked = dict(notes)
+    paths = list(asked)
+    with reader.view() as view:
+        if standing(view).generation != generation:
+            raise IndexUnusable("the search index was made anew")
+        for start in range(0, len(paths), _MOST):
+            for path, number, *numbers in _docs(view, paths[start : start + _MOST]):
+                if number < upto and asked[path] == Stat(*numbers):
+                    del asked[path]
+    return frozenset(asked)
+
+
+def _docs(view: View, paths: list[str]) -> list[tuple[Any, ...]]:
+    places = ", ".join("?" * len(paths))
+    return view.rows(
+        f"SELECT path, id, ino, size, mtime FROM docs WHERE sure AND reason IS NULL AND path IN ({places})",  # noqa: S608 - question marks
+        *paths,
+    )

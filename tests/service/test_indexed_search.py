@@ -1,0 +1,381 @@
+"""A search where an index is kept: best first, and never less than is there, whatever the index knows by then."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from fsnotes import wiring
+from fsnotes.access import Right
+from fsnotes.errors import InvalidArgument
+from fsnotes.hits import NotesFound
+from fsnotes.service import Service
+from sandbox.errors import WatchUnavailable
+from tests.notes.index import oracle
+from tests.service.conftest import ALICE, BOB, Household
+
+SECONDS = 30.0
+
+
+@contextmanager
+def kept(household: Household, *, settles: bool = True, **more: Any) -> Iterator[Service]:
+    """Give a service whose index is kept."""
+    product = household.product(**more)
+    product.keep_indexes()
+    try:
+        if settles:
+            settle(product)
+        yield product.service
+    finally:
+        product.close()
+
+
+def settle(product: wiring.Product) -> None:
+    """Wait until the index knows all notes."""
+    end = time.monotonic() + SECONDS
+    while not is_settled(product):
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def is_settled(product: wiring.Product) -> bool:
+    (upkeep,) = product._upkeeps
+    standing = upkeep.standing()
+    return standing.settled and not standing.paths
+
+
+def pages(
+    service: Service, household: Household, query: str, *, call: Any = ALICE, **more: Any
+) -> list[NotesFound]:
+    listed: list[NotesFound] = []
+    cursor = None
+    for _ in range(2000):
+        page = service.search(call, household.uri, query, cursor=cursor, **more)
+        listed.append(page)
+        cursor = page.cursor
+        if cursor is None:
+            return listed
+    raise AssertionError("the search does not end")
+
+
+def paths(service: Service, household: Household, query: str, **more: Any) -> list[str]:
+    found = [hit.path for page in pages(service, household, query, **more) for hit in page.hits]
+    assert len(set(found)) == len(found)
+    return found
+
+
+def left_out(listed: list[NotesFound]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for page in listed:
+        for item in page.skipped:
+            counts[item.reason] = counts.get(item.reason, 0) + item.count
+    return counts
+
+
+def index_files(household: Household) -> list[str]:
+    return [str(path) for path in household.top.glob("state/ws/*/search.sqlite3")]
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+def test_the_best_comes_first_and_of_equal_ones_the_newest(household: Household) -> None:
+    for number, (path, text) in enumerate(
+        {
+            "a.md": "# Other\n\nsome zebra here and many more words that say nothing of it",
+            "b.md": "# Other\n\nsome zebra here and many more words that say nothing of it",
+            "headed.md": "# Other\n\n## About a zebra\n\nnothing",
+            "zebra.md": "# Zebra\n\nnothing",
+            "none.md": "# Other\n\nnothing",
+        }.items()
+    ):
+        place = household.write(path, text)
+        os.utime(place, ns=(number * 10**9, number * 10**9))
+    with kept(household) as service:
+        assert paths(service, household, "zebra") == ["zebra.md", "headed.md", "b.md", "a.md"]
+        assert paths(service, household, "zebra", limit=1) == ["zebra.md", "headed.md", "b.md", "a.md"]
+    assert paths(household.service(state="another"), household, "zebra") == [
+        "a.md",
+        "b.md",
+        "headed.md",
+        "zebra.md",
+    ]
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+def test_own_changes_are_seen_by_the_next_call(household: Household) -> None:
+    household.write("old.md", "a zebra\n")
+    with kept(household) as service:
+        service.create(ALICE, household.uri, "new", "zebra\n")
+        assert sorted(paths(service, household, "zebra")) == ["new.md", "old.md"]
+        service.edit(ALICE, household.uri, "new", "horse", old_text="zebra")
+        assert (paths(service, household, "zebra"), paths(service, household, "horse")) == (
+            ["old.md"],
+            ["new.md"],
+        )
+        service.move(ALICE, household.uri, "old", "sub/young")
+        assert paths(service, household, "zebra") == ["sub/young.md"]
+        assert paths(service, household, "path:young") == ["sub/young.md"]
+        service.move(ALICE, household.uri, "sub", "moved")
+        assert paths(service, household, "zebra") == ["moved/young.md"]
+        service.append(ALICE, household.uri, "new", "a zebra too")
+        assert sorted(paths(service, household, "zebra")) == ["moved/young.md", "new.md"]
+
+
+def test_changes_of_others_are_seen_by_the_next_call(household: Household) -> None:
+    for number in range(5):
+        household.write(f"f/{number}.md", f"zebra {number}\n")
+    with kept(household) as service:
+        household.write("late.md", "zebra")
+        assert len(paths(service, household, "zebra")) == 6
+        os.rename(household.vault / "late.md", household.vault / "later.md")
+        assert "later.md" in paths(service, household, "zebra")
+        assert paths(service, household, "path:late") == []
+        os.rename(household.vault / "f", household.vault / "g")
+        assert sorted(paths(service, household, "zebra 3")) == ["g/3.md"]
+        household.write("g/3.md", "horse\n")
+        assert paths(service, household, "zebra 3") == []
+        shutil.rmtree(household.vault / "g")
+        assert paths(service, household, "zebra") == ["later.md"]
+
+
+def test_more_changes_than_a_search_looks_into_itself_are_all_seen(household: Household) -> None:
+    with kept(household) as service:
+        for number in range(300):
+            household.write(f"{number}.md", "zebra")
+        assert len(paths(service, household, "zebra", limit=200)) == 300
+
+
+def test_a_search_finds_what_the_oracle_finds_before_during_and_after_changes(household: Household) -> None:
+    names = ("a", "abc", "b", "漢字設 b", "note")
+    places = st.builds("{}{}.md".format, oracle.folders, st.sampled_from(names))
+    product = household.product()
+    product.keep_indexes()
+    service = product.service
+
+    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+    @given(st.data())
+    def finds_the_same(data: st.DataObject) -> None:
+        for place in household.vault.iterdir():
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink()
+        notes: dict[str, oracle.Note] = {}
+        for _ in range(data.draw(st.integers(1, 3))):
+            for path in data.draw(st.lists(places, unique=True, min_size=1, max_size=4)):
+                if path in notes and data.draw(st.booleans()):
+                    (household.vault / path).unlink()
+                    del notes[path]
+                else:
+                    notes[path] = data.draw(oracle.notes(path))
+                    household.write(path, notes[path].text())
+            if data.draw(st.booleans()):
+                settle(product)
+            folder = data.draw(
+                st.sampled_from(["", *(path.rpartition("/")[0] + "/" for path in notes if "/" in path)])
+            )
+            query, limit = data.draw(oracle.queries), data.draw(st.integers(1, 4))
+            expected = [
+                note.path
+                for note in notes.values()
+                if note.path.startswith(folder) and oracle.finds(query, note)
+            ]
+            found = paths(service, household, oracle.typed(query), folder=folder, limit=limit)
+            assert sorted(found) == sorted(expected)
+
+    finds_the_same()
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+def fill(household: Household) -> None:
+    for number in range(20):
+        household.write(f"f{number % 3}/{number:02}.md", "word\n" * (number % 2))
+    for number in range(5):
+        household.write(f"f1/bad{number}.md", b"word \xff")
+    household.write("large.md", "word" + " " * 1_048_576)
+    (household.vault / "f2" / "link.md").symlink_to("00.md")
+
+
+@pytest.mark.parametrize("settles", [True, False], ids=["settled", "being built"])
+@pytest.mark.parametrize("limit", [1, 3, 200])
+def test_pages_of_any_size_hold_each_note_once(household: Household, limit: int, settles: bool) -> None:
+    fill(household)
+    with kept(household, settles=settles) as service:
+        for regex in (False, True):
+            listed = pages(service, household, "word", regex=regex, limit=limit)
+            found = [hit.path for page in listed for hit in page.hits]
+            assert sorted(found) == [
+                f"f{number % 3}/{number:02}.md"
+                for number in sorted(range(1, 20, 2), key=lambda n: (n % 3, n))
+            ]
+            assert left_out(listed) == {"not_text": 5, "too_large": 1, "link": 1}
+            assert all(len(page.hits) <= limit for page in listed)
+
+
+def test_what_is_counted_as_skipped_lies_in_the_folder(household: Household) -> None:
+    fill(household)
+    household.grant(BOB, Right.READ, folder="f2")
+    with kept(household) as service:
+        assert left_out(pages(service, household, "word", folder="f1")) == {"not_text": 5}
+        assert left_out(pages(service, household, "word", folder="f0")) == {}
+        assert left_out(pages(service, household, "word", call=BOB)) == {"link": 1}
+        found = paths(service, household, "word", call=BOB)
+        assert found
+        assert all(path.startswith("f2/") for path in found)
+
+
+def test_how_far_the_index_is_is_told_to_those_who_see_all(household: Household) -> None:
+    household.write("f/a.md", "word")
+    household.write("b.md", "word")
+    household.grant(BOB, Right.READ, folder="f")
+    product = household.product()
+    (upkeep,) = product._upkeeps
+    upkeep.progress = lambda: wiring.Progress("building", 1, 1)  # type: ignore[method-assign]
+    seen = product.service.search(ALICE, household.uri, "word").document()
+    assert seen["index"] == {"indexed": 1, "remaining": 1}
+    assert "index" not in product.service.search(BOB, household.uri, "word").document()
+    assert product.service.workspaces(ALICE).document()["workspaces"][0]["index"] == "building"
+
+
+def test_a_cursor_of_an_index_that_was_made_anew_is_refused(household: Household) -> None:
+    for number in range(5):
+        household.write(f"{number}.md", "word")
+    with kept(household) as service:
+        cursor = service.search(ALICE, household.uri, "word", limit=2).cursor
+        assert service.search(ALICE, household.uri, "word", limit=2, cursor=cursor).cursor is not None
+    for path in index_files(household):
+        os.unlink(path)
+    with kept(household) as service:
+        with pytest.raises(InvalidArgument, match="cursor"):
+            service.search(ALICE, household.uri, "word", limit=2, cursor=cursor)
+        assert len(paths(service, household, "word", limit=2)) == 5
+
+
+def test_ignored_and_hidden_notes_are_not_found(household: Household) -> None:
+    household.ignore = ("Archive/**",)
+    for path in ("Archive/a.md", ".hidden/b.md", ".trash/x/c.md", "d.md", "e.txt"):
+        household.write(path, "word")
+    with kept(household) as service:
+        assert paths(service, household, "word") == ["d.md"]
+        assert paths(service, household, "word", regex=True) == ["d.md"]
+        household.write("Archive/f.md", "word")
+        household.write(".hidden/g.md", "word")
+        assert paths(service, household, "word") == ["d.md"]
+
+
+# -- what happens to the index -----------------------------------------------------------------------
+
+
+def test_a_start_finds_what_changed_while_nobody_watched(household: Household) -> None:
+    for number in range(5):
+        household.write(f"{number}.md", "word")
+    with kept(household):
+        pass
+    household.write("0.md", "nothing")
+    household.write("new.md", "word")
+    os.unlink(household.vault / "1.md")
+    os.rename(household.vault / "2.md", household.vault / "two.md")
+    expected = ["3.md", "4.md", "new.md", "two.md"]
+    # Whoever does not keep the index takes what it knows and looks for the rest.
+    assert sorted(paths(household.service(), household, "word")) == expected
+    with kept(household, settles=False) as service:
+        assert sorted(paths(service, household, "word", limit=1)) == expected
+    with kept(household) as service:
+        assert sorted(paths(service, household, "word")) == expected
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied", "garbled", "a folder"])
+def test_an_index_that_is_harmed_while_it_is_used_is_made_anew(household: Household, harm: str) -> None:
+    for number in range(30):
+        household.write(f"{number}.md", f"word {number}")
+    product = household.product()
+    product.keep_indexes()
+    settle(product)
+    assert len(paths(product.service, household, "word")) == 30
+    (path,) = index_files(household)
+    match harm:
+        case "removed":
+            os.unlink(path)
+        case "emptied":
+            os.truncate(path, 0)
+        case "garbled":
+            with open(path, "r+b") as file:
+                file.seek(0)
+                file.write(os.urandom(65_536))
+        case _:
+            os.unlink(path)
+            os.mkdir(path)
+    assert len(paths(product.service, household, "word")) == 30
+    household.write("new.md", "word")
+    assert len(paths(product.service, household, "word")) == 31
+    if harm != "a folder":  # nobody but us makes files there
+        settle(product)
+        assert len(paths(product.service, household, "word")) == 31
+
+
+def test_a_second_server_is_right_too_and_takes_over(household: Household) -> None:
+    for number in range(5):
+        household.write(f"{number}.md", "word")
+    first, second = household.product(), household.product()
+    first.keep_indexes()
+    settle(first)
+    second.keep_indexes()
+    assert len(paths(second.service, household, "word")) == 5
+    second.service.create(ALICE, household.uri, "new", "word")
+    assert len(paths(first.service, household, "word")) == len(paths(second.service, household, "word")) == 6
+    household.write("other.md", "word")
+    assert len(paths(first.service, household, "word")) == len(paths(second.service, household, "word")) == 7
+    first.close()
+    settle(second)
+    household.write("last.md", "word")
+    assert len(paths(second.service, household, "word")) == 8
+
+
+def test_where_nothing_can_be_watched_a_search_is_right_all_the_same(household: Household) -> None:
+    household.write("a.md", "word")
+    product = household.product()
+    (upkeep,) = product._upkeeps
+
+    def refuse() -> Any:
+        raise WatchUnavailable("for this test")
+
+    upkeep._watch = refuse
+    product.keep_indexes()
+    assert paths(product.service, household, "word") == ["a.md"]
+    household.write("b.md", "word")
+    assert sorted(paths(product.service, household, "word")) == ["a.md", "b.md"]
+
+
+def test_the_worker_of_an_index_may_be_killed_at_any_moment(jailed: Household) -> None:
+    for number in range(200):
+        jailed.write(f"{number}.md", f"word {number}\n" * 50)
+    product = jailed.product()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    product.keep_indexes()
+    for seconds in (0.05, 0.1, 0.2, 0.0):
+        time.sleep(seconds)
+        for child in psutil.Process().children(recursive=True):
+            if child.pid not in before:
+                try:
+                    os.kill(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        assert len(paths(product.service, jailed, "word", limit=200)) == 200
+    settle(product)
+    jailed.write("new.md", "word")
+    assert len(paths(product.service, jailed, "word", limit=200)) == 201
