@@ -7,7 +7,8 @@ import argparse
 from fsnotes.cli import paging
 from fsnotes.cli.console import Console
 from fsnotes.cli.session import session
-from fsnotes.errors import ConfigurationError
+from fsnotes.errors import Busy, ConfigurationError
+from fsnotes.failures import describe
 from fsnotes.freshness import Progress
 from fsnotes.outcomes import skipped as shown
 
@@ -31,6 +32,10 @@ def index(options: argparse.Namespace, console: Console) -> int:
     with session(options, console) as here:
         try:
             skipped = [shown(item) for item in here.product.build_index(here.workspace.name, told)]
+        except Busy as busy:
+            failure = describe(busy)
+            console.complain(f"{failure.slug}: a server keeps this index, and brings it up to date itself")
+            return failure.exit_code
         finally:
             console.end_progress()
         if options.json:

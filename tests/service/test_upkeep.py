@@ -1,0 +1,144 @@
+"""What the upkeep of an index does when something fails: all is looked at again after a pause, nothing is forgotten."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fsnotes import upkeep as module
+from fsnotes.errors import Busy, Unavailable
+from fsnotes.notes.index_commands import KeepIndex
+from fsnotes.notes.replies import IndexKept
+from fsnotes.upkeep import Upkeep
+from sandbox.root import Root
+from tests.disk import Tree
+from tests.require import has_openat2, require
+
+SECONDS = 10.0
+READY = IndexKept("ready", 1, 0, True, True, (), ())  # noqa: FBT003
+
+
+class Index:
+    """An index of nobody: it notes what it is asked, and fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[KeepIndex] = []
+        self.failure: Exception | None = None
+        self.changed = threading.Condition()
+
+    def keep(self, command: KeepIndex) -> IndexKept:
+        with self.changed:
+            self.asked.append(command)
+            self.changed.notify_all()
+            if self.failure is not None:
+                raise self.failure
+        return READY
+
+    def wait(self, fits: Callable[[list[KeepIndex]], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: fits(self.asked), SECONDS), self.asked
+
+
+@contextmanager
+def keeping(root: Root, index: Index) -> Iterator[Upkeep]:
+    made = Upkeep("Notes", index.keep, root.watch)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def settle(made: Upkeep) -> None:
+    end = time.monotonic() + SECONDS
+    while not (made.standing().settled and not made.standing().paths):
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+@pytest.fixture(params=["openat2", "walk"])
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Tree:
+    if request.param == "openat2":
+        require("openat2", available=has_openat2())
+    return Tree(tmp_path, request.param)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(module, "FAILED_SECONDS", 0.01)
+
+
+def test_everything_is_surveyed_first_and_a_change_is_taken_in_then(disk: Tree) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        with keeping(root, index) as made:
+            settle(made)
+            assert index.asked[0] == KeepIndex((), ("",))
+            disk.build("root/a.md: text", "root/picture.png: x")
+            index.wait(lambda asked: any("a.md" in command.paths for command in asked))
+            settle(made)
+            disk.build("root/f/b.md: text")
+            index.wait(
+                lambda asked: any("f" in command.folders or "f/b.md" in command.paths for command in asked)
+            )
+            settle(made)
+            assert all("picture.png" not in command.paths for command in index.asked)
+        assert index.asked[-1] == KeepIndex(whole=True)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("failure", [Busy(), Unavailable("the disk is full"), RuntimeError("a mistake")])
+def test_after_a_failure_everything_is_surveyed_again(disk: Tree, failure: Exception) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        with keeping(root, index) as made:
+            settle(made)
+            index.failure = failure
+            disk.build("root/a.md: text")
+            index.wait(lambda asked: sum("" in command.folders for command in asked) >= 3)
+            assert not made.standing().settled
+            assert made.progress() is None
+            index.failure = None
+            settle(made)
+
+
+@pytest.mark.usefixtures("quick")
+def test_pauses_grow_while_it_fails(disk: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FAILED_SECONDS", 0.05)
+    with disk.open_root() as root:
+        index = Index()
+        index.failure = Unavailable("the disk is full")
+        begun = time.monotonic()
+        with keeping(root, index):
+            index.wait(lambda asked: len(asked) >= 4)
+            assert time.monotonic() - begun >= 0.05 + 0.1 + 0.2
+
+
+def test_it_ends_whatever_it_waits_for(disk: Tree) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        made = Upkeep("Notes", index.keep, root.watch)
+        made.close()
+        made = Upkeep("Notes", index.keep, root.watch)
+        made.start()
+        settle(made)
+        begun = time.monotonic()
+        made.close()
+        assert time.monotonic() - begun < 2
+        assert not made.standing().settled
+
+
+def test_a_watcher_that_ended_is_no_proof_of_anything(disk: Tree, tmp_path: Path) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        with keeping(root, index) as made:
+            settle(made)
+            assert made._watcher is not None
+            made._watcher.close()
+            assert not made.standing().settled
