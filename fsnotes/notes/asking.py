@@ -46,16 +46,18 @@ def search_index(
 
         found = comb_index(reader, workspace.root, asked, command, known, clock)
         hits, mark, ahead, standing = found.hits, found.after and str(found.after), found.left, found.standing
+        crowded = 0
     else:
         after = None if command.after is None else Position.parse(command.after)
         page = answering.page(
             reader, workspace.root, asked, limit=command.limit, clock=clock, after=after, known=known
         )
         hits, mark, ahead, standing = page.hits, page.after and str(page.after), page.total, page.standing
-    count = sum(asked.admits(path) for (path,) in unread)
+        crowded = page.crowded
+    not_text = sum(asked.admits(path) for (path,) in unread)
     return IndexSearched(
         tuple(map(told, hits)),
-        (Skipped(None, count, "not_text"),) if count else (),
+        _counted(not_text=not_text, too_many=crowded),
         mark,
         standing.generation,
         upto,
@@ -69,18 +71,24 @@ def search_paths(
 ) -> PathsSearched:
     """Look into the notes at some paths; see `SearchPaths`."""
     asked = _asked(workspace.root, scope, command)
+    skipped: tuple[Skipped, ...]
     if command.regex:
         from fsnotes.notes.combed import comb_paths  # loads RE2
 
         combed = comb_paths(workspace.root, asked, command, clock)
-        hits, left, within, unread = combed.hits, combed.left, combed.offset, 0
+        hits, left, within, skipped = combed.hits, combed.left, combed.offset, ()
     else:
         through = answering.look_through(
             workspace.root, asked, command.paths, clock=clock, most=command.limit
         )
-        hits, left, within, unread = through.hits, through.left, 0, through.unread
-    skipped = (Skipped(None, unread, "not_text"),) if unread else ()
+        hits, left, within = through.hits, through.left, 0
+        skipped = _counted(not_text=through.unread, too_many=through.crowded)
     return PathsSearched(tuple(map(told, hits)), skipped, len(command.paths) - len(left), within)
+
+
+def _counted(**counts: int) -> tuple[Skipped, ...]:
+    """Return what was left out, by reason."""
+    return tuple(Skipped(None, count, reason) for reason, count in counts.items() if count)
 
 
 def told(hit: answering.Hit) -> Hit:

@@ -86,7 +86,7 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
         case ScanNotes(tag=None):
             return scanning.scan(root, scope, command)
         case ScanNotes(tag=str(tag)):
-            return tagging.scan(root, scope, command, tag)
+            return tagging.scan(root, scope, command, tag, reader=workspace.index)
         case DescribeNotes():
             return finding.describe(root, scope, command)
         case FindNotes():

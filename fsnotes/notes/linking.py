@@ -21,7 +21,8 @@ from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.model import is_note, stem
 from fsnotes.notes.places import existing_folder, existing_note, open_note
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.stretches import TOLD_CHARACTERS, Clock, Stretch
+from fsnotes.notes.sieves import with_link_to
+from fsnotes.notes.stretches import MANY_ENTRIES, TOLD_CHARACTERS, Clock, Stretch
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import Missing, NotAFolder, SandboxError
@@ -101,7 +102,10 @@ def _in_folder(
 ) -> LinksFound:
     search = _Search(workspace, scope, command, clock, target=target)
     mentions = None if target is None else Mentions([stem(target.name)])
-    stretch = Stretch(workspace.root, scope, folder, after=command.after, clock=clock)
+    wanted = None if target is None else with_link_to(workspace.index, str(target))
+    stretch = Stretch(
+        workspace.root, scope, folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
+    )
     if command.after is not None and command.within is not None:
         begun = _begun(workspace.root, scope, command.after)
         stopped = None if begun is None else search.take(command.after, begun, first=command.within)

@@ -9,20 +9,20 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 
-from fsnotes.errors import IndexUnusable, NotText
+from fsnotes.errors import NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import Line, snippets
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
-from fsnotes.notes.scanning import Seen
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch, Wanted
+from fsnotes.notes.sieves import unknown_to
+from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
 from fsnotes.notes.tags import TooManyTags, has_tag
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
@@ -58,7 +58,7 @@ def search(
     IndexUnusable where those are to be left out that an index knows, and it is not there any more.
     """
     seeker = _expression(command.query) if command.regex else _Words(command.query)
-    wanted = None if command.generation is None else _unknown_to(reader, command.generation, command.upto)
+    wanted = None if command.generation is None else unknown_to(reader, command.generation, command.upto)
     stretch = Stretch(
         root, scope, command.folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
     )
@@ -109,20 +109,6 @@ def search(
             if stopped is not None or len(hits) >= most or is_over():
                 return Searched(tuple(hits), stretch.counted, path, stopped)
     return Searched(tuple(hits), stretch.counted, stretch.resume, None)
-
-
-def _unknown_to(reader: Reader | None, generation: str, upto: int) -> Wanted:
-    """Return what says which notes an index does not know."""
-    if reader is None:
-        raise IndexUnusable("there is no search index")
-    from fsnotes.notes.index.known import unknown  # loads SQLite
-    from fsnotes.notes.index.rows import Stat
-
-    def wanted(notes: Sequence[Seen]) -> frozenset[str]:
-        stats = [(str(note.path), Stat.of(note.identity)) for note in notes]
-        return unknown(reader, stats, generation=generation, upto=upto)
-
-    return wanted
 
 
 def _begun(root: Root, scope: Scope, folder: str, text: str) -> bytes | None:

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from fsnotes.errors import NotText
 from fsnotes.notes.commands import CountTags, NoteStat, Scanned, ScanNotes, TagCount, TagsCounted
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.sieves import with_tag
 from fsnotes.notes.stretches import Clock, Stretch
 from fsnotes.notes.tags import TooManyTags, has_tag, tags_of
 from sandbox.root import Root
+
+if TYPE_CHECKING:
+    from fsnotes.notes.index.reader import Reader
 
 
 def count(root: Root, scope: Scope, command: CountTags, *, clock: Clock = time.monotonic) -> TagsCounted:
@@ -40,8 +45,16 @@ def count(root: Root, scope: Scope, command: CountTags, *, clock: Clock = time.m
     return TagsCounted(tags, stretch.counted, stretch.resume)
 
 
-def scan(root: Root, scope: Scope, command: ScanNotes, tag: str, *, clock: Clock = time.monotonic) -> Scanned:
-    """List the notes with *tag* in a stretch of a folder; see `ScanNotes`.
+def scan(
+    root: Root,
+    scope: Scope,
+    command: ScanNotes,
+    tag: str,
+    *,
+    reader: Reader | None = None,
+    clock: Clock = time.monotonic,
+) -> Scanned:
+    """List the notes with *tag* in a stretch of a folder; see `ScanNotes`. *reader* reads the index.
 
     One that is not text is skipped: nobody knows its tags.
     """
@@ -52,6 +65,7 @@ def scan(root: Root, scope: Scope, command: ScanNotes, tag: str, *, clock: Clock
         recursive=command.recursive,
         after=command.after,
         entries=command.budget,
+        wanted=with_tag(reader, tag),
         clock=clock,
     )
     found: list[NoteStat] = []

@@ -255,7 +255,7 @@ LAZY: dict[tuple[str, str], str] = {
         "fsnotes.notes.searching",
         "fsnotes.notes.patterns",
     ): "RE2, which only a search by a regular expression needs",
-    ("fsnotes.notes.searching", "fsnotes.notes.index"): "SQLite, which only a search in an index needs",
+    ("fsnotes.notes.sieves", "fsnotes.notes.index"): "SQLite, which only a search in an index needs",
     ("fsnotes.notes.workspace", "fsnotes.notes.index.reader"): "SQLite, which no change needs",
     ("fsnotes.notes.handlers", "fsnotes.notes.asking"): "SQLite, which no change needs",
     (

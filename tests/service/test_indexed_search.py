@@ -199,6 +199,39 @@ def test_a_search_finds_what_the_oracle_finds_before_during_and_after_changes(ho
     finds_the_same()
 
 
+def test_tags_and_links_are_those_of_the_notes_whatever_the_index_knows(household: Household) -> None:
+    def listed(service: Service, **query: Any) -> list[str]:
+        return [
+            note.path for note in service.list(ALICE, household.uri, recursive=True, limit=200, **query).notes
+        ]
+
+    def linked(service: Service, path: str) -> list[str]:
+        return [link.source for link in service.links(ALICE, household.uri, path, direction="in").links]
+
+    household.write("target.md", "text")
+    household.write("a.md", "#tag/deep [[target]]")
+    household.write("b.md", "no tag, [link](target.md)")
+    household.write("many.md", "[[target]] " + " ".join(f"#t{number}" for number in range(2_500)))
+    household.write("bad.md", b"#tag [[target]] \xff")
+    plain = household.service(state="another")
+    with kept(household) as service:
+        for _ in range(2):
+            for one in (service, plain):
+                assert listed(one, tag="tag") == [
+                    path for path in ("a.md", "c.md") if (household.vault / path).exists()
+                ]
+                assert listed(one, tag="t7") == ["many.md"]
+            assert linked(service, "target") == linked(plain, "target")
+            assert len(linked(service, "target")) == 3
+            household.write("c.md", "---\ntags: [Tag]\n---\n")
+            household.write("b.md", "no link")
+            household.write("d.md", "![[Target#x]]")
+        os.rename(household.vault / "target.md", household.vault / "other.md")
+        assert linked(service, "other") == []
+        household.write("d.md", "[[other]]")
+        assert linked(service, "other") == ["d.md"]
+
+
 # -- pages -----------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked, Position, candidates
 from fsnotes.notes.index.snippets import Line, snippets
+from fsnotes.notes.tags import TooManyTags
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Content, Root
@@ -41,20 +42,26 @@ class Page(NamedTuple):
     """Hits in order. *after* is where the next page goes on, None at the end; *total* is at most how many there are.
 
     *total* is exact if the index is, nothing in it has changed and `Query.exact`. *standing* is that of the index.
+    *crowded* counts the notes whose tags the query asks for and that have more of them than is looked at.
     """
 
     hits: tuple[Hit, ...]
     after: Position | None
     total: int
     standing: Standing
+    crowded: int = 0
 
 
 class LookedThrough(NamedTuple):
-    """Hits among notes that were read, those paths that are left for another call, and how many could not be read."""
+    """Hits among notes that were read, those paths that are left for another call, and how many could not be read.
+
+    *crowded* as for a `Page`.
+    """
 
     hits: tuple[Hit, ...]
     left: tuple[str, ...]
     unread: int
+    crowded: int = 0
 
 
 def page(
@@ -79,19 +86,25 @@ def page(
         state = standing(view)
         found = candidates(view, asked, after=after, most=limit + spare, known=known)
     hits: list[Hit] = []
-    size = 0
+    size = crowded = 0
     for place, candidate in enumerate(found.candidates, start=1):
         data = read_as_known(root, candidate.path, candidate.stat, known)
         if data is not None:
             size += len(data)
-            hit = _hit(asked.matcher, candidate.path, data, asked)
+            try:
+                hit = _meant(asked.matcher, candidate.path, data, asked)
+            except NotText:
+                hit = None
+            except TooManyTags:
+                hit = None
+                crowded += 1
             if hit is not None:
                 hits.append(hit)
         if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
             last = place == len(found.candidates) and not found.more
-            return Page(tuple(hits), None if last else candidate.position, found.total, state)
+            return Page(tuple(hits), None if last else candidate.position, found.total, state, crowded)
     rest = found.candidates[-1].position if found.more and found.candidates else None
-    return Page(tuple(hits), rest, found.total, state)
+    return Page(tuple(hits), rest, found.total, state, crowded)
 
 
 def look_through(
@@ -103,10 +116,10 @@ def look_through(
     """
     end = clock() + CALL_SECONDS
     hits: list[Hit] = []
-    size = unread = 0
+    size = unread = crowded = 0
     for place, path in enumerate(paths):
         if place and (len(hits) >= most or size >= CALL_BYTES or clock() >= end):
-            return LookedThrough(tuple(hits), tuple(paths[place:]), unread)
+            return LookedThrough(tuple(hits), tuple(paths[place:]), unread, crowded)
         data = read_note(root, path) if asked.admits(path) else None
         if data is None:
             continue
@@ -115,10 +128,12 @@ def look_through(
             hit = _meant(asked.matcher, path, data, asked)
         except NotText:
             unread += 1
+        except TooManyTags:
+            crowded += 1
         else:
             if hit is not None:
                 hits.append(hit)
-    return LookedThrough(tuple(hits), (), unread)
+    return LookedThrough(tuple(hits), (), unread, crowded)
 
 
 def read_note(root: Root, path: str) -> bytes | None:
@@ -144,13 +159,6 @@ def _content(root: Root, path: str) -> Content | None:
     except RootUnusable:
         raise
     except (SandboxError, InvalidPath):
-        return None
-
-
-def _hit(matcher: Matcher, path: str, data: bytes, asked: Asked) -> Hit | None:
-    try:
-        return _meant(matcher, path, data, asked)
-    except NotText:
         return None
 
 

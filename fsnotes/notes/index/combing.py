@@ -19,7 +19,7 @@ from fsnotes.notes.index.reader import Reader, Standing, View, standing
 from fsnotes.notes.index.regexes import Pattern, Unfinished, searchable
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked
-from fsnotes.notes.tags import tags_of
+from fsnotes.notes.tags import has_tag
 from fsnotes.notes.titles import title_of
 from sandbox.root import Root
 
@@ -206,6 +206,6 @@ def _match(
 
 def _is_tagged(data: bytes, key: str) -> bool:
     try:
-        return any(tag.key == key for tag in tags_of(data, path=""))
+        return has_tag(data, key, path="")
     except NotText:
         return False

@@ -39,8 +39,11 @@ class Contents(NamedTuple):
     properties: dict[str, tuple[str, ...]]
 
 
-def contents_of(data: bytes, *, path: str) -> Contents:
-    """Return what is in the note *path*. Raises NotText. Frontmatter that cannot be read has no properties."""
+def contents_of(data: bytes, *, path: str, with_tags: bool = True) -> Contents:
+    """Return what is in the note *path*. Raises NotText. Frontmatter that cannot be read has no properties.
+
+    Raises TooManyTags unless they are left out.
+    """
     text = decoded(data, path=path)
     try:
         properties = read_properties(data, path=path)
@@ -50,11 +53,12 @@ def contents_of(data: bytes, *, path: str) -> Contents:
     inside = inlines(found)
     front = bounds(text)
     outside = () if front is None else property_links(text[front[0] : front[1]], offset=front[0])
+    names = [*(term.text for term in properties.tags()), *(tag.name for tag in inside.tags)]
     return Contents(
         text,
         title_of(data, ""),
         tuple(found.headings),
-        counted([*(term.text for term in properties.tags()), *(tag.name for tag in inside.tags)]),
+        counted(names) if with_tags else (),
         tuple(sorted(_stems([*outside, *inside.links]))),
         _values(properties),
     )

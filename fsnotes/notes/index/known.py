@@ -55,6 +55,33 @@ def unknown(
     return frozenset(asked)
 
 
+_HAVING: Final = {
+    "links": "SELECT doc FROM links WHERE stem = ? AND doc IN ({})",
+    "tags": "SELECT doc FROM tags WHERE tag = ? AND doc IN ({})",
+}
+
+
+def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, key: str) -> frozenset[str]:
+    """Return the paths of those *notes* that may have a link to the name *key*, or the tag, by the *table* asked for.
+
+    These are those that the index says have it, and those that it does not know. Raises IndexUnusable.
+    """
+    asked = dict(notes)
+    paths = list(asked)
+    with reader.view() as view:
+        for start in range(0, len(paths), _MOST):
+            known = {
+                number: path
+                for path, number, *numbers in _docs(view, paths[start : start + _MOST])
+                if asked[path] == Stat(*numbers)
+            }
+            places = ", ".join("?" * len(known))
+            having = {number for (number,) in view.rows(_HAVING[table].format(places), key, *known)}
+            for number in known.keys() - having:
+                del asked[known[number]]
+    return frozenset(asked)
+
+
 def _docs(view: View, paths: list[str]) -> list[tuple[Any, ...]]:
     places = ", ".join("?" * len(paths))
     return view.rows(

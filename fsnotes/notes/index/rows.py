@@ -12,6 +12,7 @@ from fsnotes.notes.index import marks
 from fsnotes.notes.index.contents import Contents, contents_of, title_from
 from fsnotes.notes.index.folding import indexed
 from fsnotes.notes.model import stem
+from fsnotes.notes.tags import TooManyTags
 from sandbox.root import FileIdentity
 
 MAX_HEADINGS: Final = 1_000
@@ -58,9 +59,14 @@ class Row(NamedTuple):
 
 
 def row_of(path: str, data: bytes, stat: Stat, *, sure: bool) -> Row:
-    """Return what is written of the note *path*; *sure* if nobody can have written it since *stat* unnoticed."""
+    """Return what is written of the note *path*; *sure* if nobody can have written it since *stat* unnoticed.
+
+    One with more tags than a note may have is never sure, since its tags are not known.
+    """
     try:
         contents = contents_of(data, path=path)
+    except TooManyTags:
+        contents, sure = contents_of(data, path=path, with_tags=False), False
     except NotText:
         return Row(path, stat, sure, etag(data), "", NOT_TEXT, None, (), (), held((), (), ()))
     tags = tuple(

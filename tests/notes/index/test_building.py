@@ -187,6 +187,14 @@ def test_what_cannot_be_read_is_counted_and_left_out(shelf: Shelf) -> None:
     assert sorted(shelf.finds("word")) == ["binary.md", "large.md"]
 
 
+def test_a_note_with_more_tags_than_it_may_have_is_found_by_its_words(shelf: Shelf) -> None:
+    shelf.write("many.md", "word " + " ".join(f"#t{number}" for number in range(2_500)))
+    shelf.write("few.md", "word #t1")
+    shelf.settle()
+    assert sorted(shelf.finds("word")) == ["few.md", "many.md"]
+    assert shelf.finds("tag:t1") == ["few.md"]
+
+
 def test_a_binary_note_is_not_read_again(shelf: Shelf, reads: list[str]) -> None:
     shelf.write("binary.md", b"\xff")
     shelf.settle()

@@ -1,0 +1,64 @@
+"""Which notes of a stretch have to be looked into, where the index can say it of some.
+
+What it says of a note counts only while the note is as it knows it (`index/known.py`); all others are looked into, and
+all are where there is no index. So an answer never depends on the index, but for the time that it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fsnotes.errors import IndexUnusable
+from fsnotes.notes.scanning import Seen
+from fsnotes.notes.stretches import Wanted
+
+if TYPE_CHECKING:
+    from fsnotes.notes.index.reader import Reader
+    from fsnotes.notes.index.rows import Stat
+
+
+def unknown_to(reader: Reader | None, generation: str, upto: int) -> Wanted:
+    """Return what says which notes the index of a *generation* does not know below the id *upto*.
+
+    It raises IndexUnusable where that index is not there any more.
+    """
+    if reader is None:
+        raise IndexUnusable("there is no search index")
+    from fsnotes.notes.index.known import unknown  # loads SQLite
+
+    return lambda notes: unknown(reader, _stats(notes), generation=generation, upto=upto)
+
+
+def with_tag(reader: Reader | None, key: str) -> Wanted | None:
+    """Return what says which notes may have the tag of this *key*; None where every note may."""
+    return _may_have(reader, "tags", key)
+
+
+def with_link_to(reader: Reader | None, path: str) -> Wanted | None:
+    """Return what says which notes may have a link to the file at *path*; None where every note may."""
+    from fsnotes.notes.index.contents import link_stem
+
+    name = link_stem(path)
+    return None if name is None else _may_have(reader, "links", name)
+
+
+def _may_have(reader: Reader | None, table: str, key: str) -> Wanted | None:
+    if reader is None:
+        return None
+    from fsnotes.notes.index.known import may_have
+
+    def wanted(notes: Sequence[Seen]) -> frozenset[str]:
+        stats = _stats(notes)
+        try:
+            return may_have(reader, stats, table=table, key=key)
+        except IndexUnusable:
+            return frozenset(path for path, _ in stats)
+
+    return wanted
+
+
+def _stats(notes: Sequence[Seen]) -> list[tuple[str, Stat]]:
+    from fsnotes.notes.index.rows import Stat
+
+    return [(str(note.path), Stat.of(note.identity)) for note in notes]
