@@ -9,7 +9,7 @@ the journal. A note that another program saves meanwhile is computed anew from w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from fsnotes.errors import (
@@ -208,16 +208,16 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
     with workspace.room.taking(made.target, growth):
         waiting = root.stage(text.change(root) for text in plan.texts)
         staged = tuple(each for each in waiting if each is not None)
-        plan = _without(plan, waiting)
         try:
-            if journal is not None and staged:
-                _write_down(journal, plan.entry)
-            if plan.stamp is not None:
-                root.move_folder(made.source, made.target, expect=plan.stamp)
-            elif plan.content is not None:
-                root.move(made.source, made.target, expect=plan.content.identity)
+            with _none_left(root, made, staged):
+                plan = _without(plan, waiting)
+                if journal is not None and staged:
+                    _write_down(journal, plan.entry)
+                if plan.stamp is not None:
+                    root.move_folder(made.source, made.target, expect=plan.stamp)
+                elif plan.content is not None:
+                    root.move(made.source, made.target, expect=plan.content.identity)
         except (SandboxError, InvalidArgument) as error:
-            root.drop(staged)
             try:
                 happened = has_happened(root, plan.entry)
             except SandboxError:
@@ -231,6 +231,16 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
                 journal.clear()
             raise
     return plan, staged
+
+
+@contextlib.contextmanager
+def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator[None]:
+    """Leave none of the texts that wait beside notes when the block fails, whether their folders have moved or not."""
+    try:
+        yield
+    except BaseException:
+        root.drop(staged, moved=made.path)
+        raise
 
 
 def _without(plan: _Plan, waiting: tuple[Staged | None, ...]) -> _Plan:
@@ -253,18 +263,18 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
     root, made = workspace.root, plan.course
     left = list(plan.left)
     texts: list[_Text] = []
-    for text, waiting in zip(plan.texts, staged, strict=True):
-        aside = text.before.parent
-        try:
-            root.put(waiting, aside=made.path(aside) if made.is_folder else aside, path=text.after)
-        except IdentityChanged:
-            again = _again(root, text, left)
-            if again is not None:
-                texts.append(again)
-        except SandboxError:
-            left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
-        else:
-            texts.append(text)
+    with _none_left(root, made, staged):
+        for text, waiting in zip(plan.texts, staged, strict=True):
+            try:
+                root.put(waiting, aside=made.path(text.before.parent), path=text.after)
+            except IdentityChanged:
+                again = _again(root, text, left)
+                if again is not None:
+                    texts.append(again)
+            except SandboxError:
+                left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
+            else:
+                texts.append(text)
     if workspace.journal is not None and staged:
         try:
             root.sync({text.after.parent for text in texts})

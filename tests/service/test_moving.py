@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -479,6 +480,50 @@ def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
         with pytest.raises(OutcomeUnknown):
             service.move(ALICE, inline.uri, "p", "q")
     assert inline.files() == {"q/none.md": b"no link"}
+
+
+@pytest.mark.parametrize(("path", "new"), [("p", "q"), ("p", "q/deep"), ("p/a", "b"), ("p/a", "q/b")])
+@pytest.mark.parametrize("failure", [StorageFailed(errno.EIO, "x"), RuntimeError("x")])
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step.STAGE_SYNCED,
+        Step.MOVE_FOLDERS_MADE,
+        Step.MOVE_MOVED,
+        Step.MOVE_VERIFIED,
+        Step.MOVE_DURABLE,
+        Step.REPLACE_LOOKED,
+        Step.STAGE_PUT,
+    ],
+)
+def test_whatever_fails_in_a_move_no_text_is_left_beside_a_note(
+    inline: Household, path: str, new: str, failure: Exception, step: Step
+) -> None:
+    _furnish(inline)
+    inline.write("p/sub/s.md", "[[p/a]] [up](../../c.md)")
+    inline.write("d.md", "[x](p/a.md)")
+
+    def fail() -> None:
+        raise failure
+
+    late = Interruption(step, fail)
+    with contextlib.suppress(FsnotesError, RuntimeError):
+        inline.service(observe=late).move(ALICE, inline.uri, path, new)
+    assert late.happened
+    assert inline.temporaries() == []
+    inline.service().append(ALICE, inline.uri, "log", "more")
+    assert list(inline.top.rglob("move.json")) == []
+    is_there = (inline.vault / "p/a.md").exists()
+    assert (inline.files()["d.md"] == b"[x](p/a.md)") == is_there
+
+
+def test_a_text_whose_note_went_away_does_not_wait_any_more(inline: Household) -> None:
+    _furnish(inline)
+    late = Interruption(Step.MOVE_DURABLE, lambda: shutil.rmtree(inline.vault / "q"))
+    inline.service(observe=late).move(ALICE, inline.uri, "p/a", "q/b")
+    assert late.happened
+    assert inline.temporaries() == []
+    assert inline.files() == {"c.md": C.replace(b"[[a", b"[[b"), "log.md": b"log\n"}
 
 
 def test_a_note_that_may_not_be_written_is_told_of_and_blocks_no_move(
