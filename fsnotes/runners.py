@@ -150,16 +150,13 @@ class InlineRunner:
             raise Abandoned
         served = self._find(grant.workspace.name)
         with served.pending.admitted(change=command.changes):
-            scope = Scope(grant.folders, served.ignore)
-            return until_counted(
-                lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
-            )
+            return self._handle(served, Scope(grant.folders, served.ignore), command, abandoned)
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in this thread."""
         served = self._find(workspace)
         with served.pending.admitted(change=True):
-            return handle(served.workspace, Scope((ROOT,)), SweepTemporaries(now=now)).moved
+            return self._handle(served, Scope((ROOT,)), SweepTemporaries(now=now), never).moved
 
     def jail(self, workspace: str) -> str:  # noqa: ARG002 - the protocol's
         """Return `none`: nothing is enforced around this process."""
@@ -169,6 +166,13 @@ class InlineRunner:
         """Close the roots."""
         for served in self._served.values():
             served.workspace.close()
+
+    def _handle(
+        self, served: _Served, scope: Scope, command: Command[ReplyT], abandoned: Callable[[], bool]
+    ) -> ReplyT:
+        return until_counted(
+            lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
+        )
 
     def _find(self, name: str) -> _Served:
         served = self._served.get(name)

@@ -26,6 +26,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
+from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.outcomes import BEYOND, MAX_MOVED, Deletion
@@ -464,6 +465,29 @@ def test_a_disk_that_fails_after_the_move_is_no_refusal_and_the_move_is_finished
     assert files["c.md"] == C.replace(b"[[a", b"[[b")
     assert inline.temporaries() == []
     assert list(inline.top.rglob("move.json")) == []
+
+
+def test_a_sweep_finishes_a_move_however_many_steps_that_takes(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    for number in range(5):
+        inline.write(f"n/{number}.md", "[[a]]")
+    product = inline.product()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
+    monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbox.moving.sync_folder", broken)
+        with pytest.raises(OutcomeUnknown):
+            product.service.move(ALICE, inline.uri, "p/a", "b")
+    assert len(list(inline.top.rglob("move.json"))) == 1
+    assert product.sweep() == 0
+    assert list(inline.top.rglob("move.json")) == []
+    assert {inline.files()[f"n/{number}.md"] for number in range(5)} == {b"[[b]]"}
 
 
 def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
