@@ -37,7 +37,7 @@ MAX_PENDING: Final = 32
 and changes that wait for its lock keep nobody from reading."""
 
 MAX_COUNTING: Final = 5_000
-"""Calls in which a change may count what the workspace holds; the next change goes on with it."""
+"""Calls in which a command may do what has to be done first; the next one goes on with it."""
 
 CLOSED: Final = "this workspace is closed, since its workers did what they must not"
 """What is said of a workspace in quarantine."""
@@ -62,9 +62,9 @@ def never() -> bool:
 def until_counted(
     work: Callable[[], ReplyT], *, abandoned: Callable[[], bool], is_late: Callable[[], bool] = never
 ) -> ReplyT:
-    """Do *work*, again and again while it only counts what the workspace holds, a short while each time.
+    """Do *work*, again and again while it only does what has to be done first, a short while each time.
 
-    Raises NotCounted once *is_late*: what has been counted by then is not lost to the next call.
+    Raises NotCounted once *is_late*: what has been done by then is not lost to the next call.
     """
     for _ in range(MAX_COUNTING):
         try:

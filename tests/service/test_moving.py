@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from fsnotes import moves
+from fsnotes import moves, runners
 from fsnotes.access import Grant, Right
 from fsnotes.errors import (
     FsnotesError,
     NotAllowed,
+    NotCounted,
     NoteChanged,
     NoteExists,
     OutcomeUnknown,
@@ -488,6 +489,37 @@ def test_a_sweep_finishes_a_move_however_many_steps_that_takes(
     assert product.sweep() == 0
     assert list(inline.top.rglob("move.json")) == []
     assert {inline.files()[f"n/{number}.md"] for number in range(5)} == {b"[[b]]"}
+
+
+def test_a_call_that_only_finished_an_interrupted_move_says_so(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    for number in range(5):
+        inline.write(f"n/{number}.md", "[[a]]")
+    service = inline.service()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
+    monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbox.moving.sync_folder", broken)
+        with pytest.raises(OutcomeUnknown):
+            service.move(ALICE, inline.uri, "p/a", "b")
+    before = inline.files()
+    with monkeypatch.context() as patched:
+        patched.setattr(runners, "MAX_COUNTING", 1)
+        with pytest.raises(NotCounted) as refused:
+            service.append(ALICE, inline.uri, "log", "more")
+    assert inline.files() != before
+    assert inline.files()["log.md"] == b"log\n"
+    line = describe(refused.value).line
+    assert "a move that was interrupted" in line
+    assert "nothing was done" not in line
+    service.append(ALICE, inline.uri, "log", "more")
+    assert inline.files()["log.md"] == b"log\nmore\n"
 
 
 def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
