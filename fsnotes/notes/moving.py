@@ -109,7 +109,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
     """
     if command.dry_run:
-        return _reply(_plan(workspace, scope, command))
+        plan = _plan(workspace, scope, command)
+        return _reply(workspace.root, plan, texts=plan.texts, left=plan.left)
     workspace.atlas.catalogue(scope)
     workspace.room.prepare()
     with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
@@ -282,7 +283,7 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
         except SandboxError as error:
             raise OutcomeUnknown(_AFTER) from error  # the journal is still there
     not_kept = dict.fromkeys(name for each in staged for name in each.not_kept)
-    return _reply(plan, texts=texts, left=left, not_kept=tuple(not_kept))
+    return _reply(root, plan, texts=texts, left=left, not_kept=tuple(not_kept))
 
 
 def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
@@ -308,22 +309,19 @@ def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
 
 
 def _reply(
+    root: Root,
     plan: _Plan,
     *,
-    texts: Sequence[_Text] | None = None,
-    left: Sequence[LeftAlone] | None = None,
+    texts: Sequence[_Text],
+    left: Sequence[LeftAlone],
     not_kept: Sequence[str] = (),
 ) -> Moved:
-    """Return what the caller is told: of the plan, or of what has become of it."""
-    texts = plan.texts if texts is None else texts
-    left = plan.left if left is None else left
-    former = None if plan.content is None else etag(plan.content.data)
-    own = next((text.etag for text in texts if text.before == plan.course.source), former)
+    """Return what the caller is told: which *texts* there are, or would be, and what is *left* alone."""
     return Moved(
         path=str(plan.course.source),
         new_path=str(plan.course.target),
-        former=former,
-        etag=own,
+        former=None if plan.content is None else etag(plan.content.data),
+        etag=None if plan.content is None else _etag(root, plan, plan.content, texts),
         moved=plan.notes,
         relinked=tuple(Relinked(str(text.after), text.etag, len(text.splices)) for text in texts[:MOST_TOLD]),
         relinked_count=len(texts),
@@ -332,3 +330,17 @@ def _reply(
         left_count=len(left),
         not_kept=names_of(not_kept),
     )
+
+
+def _etag(root: Root, plan: _Plan, content: Content, texts: Sequence[_Text]) -> str:
+    """Return the etag of the moved note: of its text if it is one of *texts*, else of what stands there instead."""
+    source = plan.course.source
+    for text in texts:
+        if text.before == source:
+            return text.etag
+    if any(text.before == source for text in plan.texts):
+        try:
+            return etag(root.read(plan.course.target).data)  # somebody has saved it meanwhile
+        except SandboxError:
+            pass  # it is gone by now, or cannot be read
+    return etag(content.data)

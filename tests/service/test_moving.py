@@ -351,6 +351,28 @@ def test_a_note_that_is_saved_in_the_instant_of_its_move_is_moved_with_that_text
     }
 
 
+@pytest.mark.parametrize("step", [Step.MOVE_MOVED, Step.MOVE_DURABLE])
+@pytest.mark.parametrize("text", [b"no link", b"[up](../c.md) and more", b"\xff [up](../c.md)"])
+def test_the_etag_that_is_told_is_that_of_the_text_that_stands_there(
+    inline: Household, step: Step, text: bytes
+) -> None:
+    _furnish(inline)
+
+    def save() -> None:
+        aside = inline.vault / "aside"
+        aside.write_bytes(text)
+        os.replace(aside, inline.vault / "b.md")
+
+    late = Interruption(step, save)
+    told = inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b")
+    assert late.happened
+    stands = inline.files()["b.md"]
+    assert stands == (text if b"no" in text or b"\xff" in text else b"[up](c.md) and more")
+    assert told.document()["etag"] == etag(stands)
+    (line,) = inline.audit()
+    assert line["etagAfter"] == etag(stands)
+
+
 def test_a_name_that_is_taken_meanwhile_is_not_moved_over(inline: Household) -> None:
     _furnish(inline)
     late = Interruption(Step.STAGE_SYNCED, lambda: inline.write("b.md", "mine"))
