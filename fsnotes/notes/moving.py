@@ -131,15 +131,15 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
     root = workspace.root
     made = course(root, scope, command.path, command.new_path)
     catalogue = workspace.atlas.catalogue(scope)
-    if command.known not in (None, catalogue.digest()):
-        raise SurveyOutdated
     chart = Chart(scope, made, catalogue) if command.update_links else None
+    if command.known not in (None, catalogue.digest() if chart is None else chart.known):
+        raise SurveyOutdated
     content, stamp, notes = None, None, 1
     if made.is_folder:
         if command.if_match is not None:
             raise InvalidArgument("ifMatch", "it is for a note, and this is a folder")
         stamp = root.stamp(made.source)
-        notes = sum(is_note(each) for each in made.moves(catalogue))
+        notes = sum(map(is_note, made.moves(catalogue) if chart is None else chart.moves))
     else:
         content = root.read(made.source)
         if command.if_match not in (None, etag(content.data)):
@@ -148,31 +148,32 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
     left: list[LeftAlone] = []
     if chart is not None:
         # A note that is moved is always among them: it may have been saved since the survey.
-        names = dict.fromkeys((*([] if made.is_folder else [str(made.source)]), *command.notes))
-        for path in map(RelPath.parse, names):
+        own = None if content is None else str(made.source)
+        for name in dict.fromkeys((*([] if own is None else [own]), *command.notes)):
+            path = RelPath.parse(name)
             check_admitted(scope, path)
-            text = _text(root, chart, path, made.path(path), left)
+            held = content if name == own else _read(root, path, made.path(path), left)
+            text = None if held is None else _made(root, chart, path, made.path(path), held, left)
             if text is not None:
-                texts.append(text)
+                texts.append(text[0])
     return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
 
 
-def _text(root: Root, chart: Chart, before: RelPath, after: RelPath, left: list[LeftAlone]) -> _Text | None:
-    """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
+def _read(root: Root, before: RelPath, after: RelPath, left: list[LeftAlone]) -> Content | None:
+    """Return what a note holds, None where it is gone or cannot be read; that is told of in *left*."""
     try:
-        content = root.read(before)
+        return root.read(before)
     except (Missing, NotAFolder):
         return None
     except SandboxError:
         left.append(LeftAlone(str(after), 0, "", _UNREADABLE))
         return None
-    made = _made(root, chart, before, after, content, left)
-    return None if made is None else made[0]
 
 
 def _made(
     root: Root, chart: Chart, before: RelPath, after: RelPath, content: Content, left: list[LeftAlone]
 ) -> tuple[_Text, bytes] | None:
+    """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
     if not found.splices:

@@ -27,6 +27,7 @@ from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Policy, Quota
+from sandbox.root import Content, Root
 from tests.notes.conftest import Vault
 from tests.notes.movers import move, surveyed
 
@@ -374,6 +375,32 @@ def test_what_is_ignored_stays_ignored(vault: Vault) -> None:
     assert vault.disk.snapshot() == before
     move(lambda command: vault.run(command, ignore=("**/secret/**",)), "work", "play")
     assert _texts(vault) == {"play/secret/s.md": b"[[a]]", "play/a.md": b"a", "b.md": b"[[a]]"}
+
+
+def test_a_move_reads_the_moved_note_once_and_tells_files_from_others_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.build("p/a.md: [x](../c.md)", "c.md: [[a]]")
+    notes, _ = surveyed(vault.run, "p/a", "b")
+    read: list[str] = []
+    digests: list[Catalogue] = []
+    real, digest = Root.read, Catalogue.digest
+
+    def reading(root: Root, path: RelPath) -> Content:
+        read.append(str(path))
+        return real(root, path)
+
+    def digesting(catalogue: Catalogue) -> str:
+        digests.append(catalogue)
+        return digest(catalogue)
+
+    monkeypatch.setattr(Root, "read", reading)
+    monkeypatch.setattr(Catalogue, "digest", digesting)
+    known = digest(vault.workspace.atlas.catalogue(Scope((ROOT,))))
+    planned = vault.run(MoveNotes("p/a", "b", tuple(notes), dry_run=True, known=known))
+    assert planned.rewritten == 2
+    assert sorted(read) == ["c.md", "p/a.md"]
+    assert len(digests) == 1
 
 
 # -- surveys --------------------------------------------------------------------------------------
