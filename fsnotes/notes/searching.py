@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import Final, Protocol
 
 from fsnotes.errors import NotText
-from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import Line, snippets
@@ -49,6 +49,7 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
     stretch = Stretch(root, scope, command.folder, after=command.after, clock=clock)
     most = max(1, min(command.limit, MOST_HITS))
     hits: list[Hit] = []
+    left: list[Skipped] = []
     end = math.inf
 
     def is_over() -> bool:
@@ -56,6 +57,15 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
 
     def look(path: str, data: bytes, first: int) -> int | None:
         """Look into one note from the byte *first* on; return with which one to go on if it is not done."""
+        try:
+            return look_inside(path, data, first)
+        except NotText:
+            left.append(Skipped(None, 1, "not_text"))
+        except TooManyTags:
+            left.append(Skipped(None, 1, "too_many"))
+        return None
+
+    def look_inside(path: str, data: bytes, first: int) -> int | None:
         if command.tag is not None and not has_tag(data, command.tag, path=path):
             return None
         found = seeker.look(path, data, first, is_over)
@@ -67,33 +77,24 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
             stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
         return None
 
+    def searched(resume: str | None, within: int | None) -> Searched:
+        return Searched(tuple(hits), by_reason((*stretch.skipped, *left)), resume, within)
+
     if command.after is not None and command.within is not None and command.regex:
         begun = _begun(root, scope, command.folder, command.after)
         end = clock() + CALL_SECONDS
-        try:
-            stopped = None if begun is None else look(command.after, begun, command.within)
-        except NotText:
-            stopped = None  # it is none any more
-        if stopped is not None:
-            return Searched((), (), command.after, stopped)
-        if is_over():
-            return Searched(tuple(hits), (), command.after, None)
+        stopped = None if begun is None else look(command.after, begun, command.within)
+        if stopped is not None or is_over():
+            return searched(command.after, stopped)
     with closing(stretch.notes()) as notes:
         for note, data in notes:
             path = str(note.path)
             # From here on: what it took to list the folder is no reason to look at less of it.
             end = min(end, clock() + CALL_SECONDS)
-            try:
-                stopped = look(path, data, 0)
-            except NotText:
-                stretch.skip(note, "not_text")
-                stopped = None
-            except TooManyTags:
-                stretch.skip(note, "too_many")
-                stopped = None
+            stopped = look(path, data, 0)
             if stopped is not None or len(hits) >= most or is_over():
-                return Searched(tuple(hits), stretch.counted, path, stopped)
-    return Searched(tuple(hits), stretch.counted, stretch.resume, None)
+                return searched(path, stopped)
+    return searched(stretch.resume, None)
 
 
 def _begun(root: Root, scope: Scope, folder: str, text: str) -> bytes | None:

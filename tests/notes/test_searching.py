@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fsnotes.errors import InvalidArgument, PathRefused
+from fsnotes.errors import InvalidArgument, NotText, PathRefused
 from fsnotes.notes import searching, stretches
-from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.tags import MAX_TAGS
+from fsnotes.notes.tags import MAX_TAGS, TooManyTags
 from sandbox.names import ROOT
 from tests.notes.conftest import Vault
 
@@ -161,6 +161,27 @@ def test_a_note_that_goes_or_changes_while_it_is_looked_through_stops_nothing(va
     assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
     os.unlink(vault.disk.path("root/a.md"))
     assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
+
+
+@pytest.mark.parametrize(("error", "reason"), [(TooManyTags(), "too_many"), (NotText("a.md"), "not_text")])
+@pytest.mark.parametrize("within", [None, 10])
+def test_a_note_that_cannot_be_looked_into_is_counted_where_a_search_goes_on_in_it_too(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, within: int | None
+) -> None:
+    for name in "ab":
+        vault.write(f"{name}.md", b"some text and a word #t")
+    real = searching.has_tag
+
+    def has_tag(data: bytes, key: str, *, path: str) -> bool:
+        if path == "a.md":
+            raise error
+        return real(data, key, path=path)
+
+    monkeypatch.setattr(searching, "has_tag", has_tag)
+    after = None if within is None else "a.md"
+    found = vault.run(SearchNotes("word", "", "t", True, after, within))  # noqa: FBT003
+    assert [hit.path for hit in found.hits] == ["b.md"]
+    assert found.skipped == (Skipped(None, 1, reason),)
 
 
 @pytest.mark.parametrize(
