@@ -84,7 +84,7 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
         begun = _begun(root, scope, command.folder, command.after)
         end = clock() + CALL_SECONDS
         stopped = None if begun is None else look(command.after, begun, command.within)
-        if stopped is not None or is_over():
+        if stopped is not None or len(hits) >= most or is_over():
             return searched(command.after, stopped)
     with closing(stretch.notes()) as notes:
         for note, data in notes:

@@ -163,6 +163,15 @@ def test_a_note_that_goes_or_changes_while_it_is_looked_through_stops_nothing(va
     assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
 
 
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_search_that_goes_on_within_a_note_finds_no_more_than_asked_for(vault: Vault, limit: int) -> None:
+    for name in "abc":
+        vault.write(f"{name}.md", b"some text and a word")
+    found = vault.run(SearchNotes("word", "", None, True, "a.md", 10, limit))  # noqa: FBT003
+    assert [hit.path for hit in found.hits] == ["a.md", "b.md"][:limit]
+    assert (found.resume, found.within) == (["a.md", "b.md"][limit - 1], None)
+
+
 @pytest.mark.parametrize(("error", "reason"), [(TooManyTags(), "too_many"), (NotText("a.md"), "not_text")])
 @pytest.mark.parametrize("within", [None, 10])
 def test_a_note_that_cannot_be_looked_into_is_counted_where_a_search_goes_on_in_it_too(
