@@ -17,7 +17,7 @@ from fsnotes.errors import NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
-from fsnotes.notes.index.snippets import Line, snippets
+from fsnotes.notes.index.snippets import Line, shown_title, snippets
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
@@ -72,7 +72,7 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
         if isinstance(found, int):
             return found
         if found is not None:
-            title, lines = found
+            title, lines = shown_title(found[0]), found[1]
             hits.append(Hit(path, title, tuple(HitLine(line.number, line.text) for line in lines)))
             stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
         return None

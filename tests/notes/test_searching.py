@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 import pytest
 
 from fsnotes.errors import InvalidArgument, NotText, PathRefused
+from fsnotes.hits import hit
 from fsnotes.notes import searching, stretches
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped
+from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_TITLE
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import MAX_TAGS, TooManyTags
+from fsnotes.pages import PAGE_CHARACTERS
 from sandbox.names import ROOT
 from tests.notes.conftest import Vault
 
@@ -58,6 +62,32 @@ def test_a_hit_has_the_title_and_the_lines_that_show_it(vault: Vault) -> None:
     assert vault.run(SearchNotes("^word|other", regex=True)).hits == (
         Hit("a.md", "The", (HitLine(3, "word, and"), HitLine(4, "another word"))),
     )
+
+
+@pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("filling", ["\x01", '"', "\\", "\t\x1b", "日", "a "])
+@pytest.mark.parametrize("length", [90, 2_000])
+def test_a_hit_is_far_smaller_than_a_page_whatever_stands_in_its_note(
+    vault: Vault, regex: bool, filling: str, length: int
+) -> None:
+    fill = (filling * length)[:length]
+    lines = [f"# {fill}{fill}", f"word {fill}{fill}", f"{fill} word {fill}", f"{fill}{fill} word"]
+    vault.write("a.md", "\n".join(lines).encode())
+    (found,) = vault.run(SearchNotes("word", regex=regex)).hits
+    assert len(json.dumps(hit(found), ensure_ascii=False)) < PAGE_CHARACTERS / 14
+    assert found.title.startswith(filling.split()[0])
+    assert [line.line for line in found.lines] == [2, 3, 4]
+    for line in found.lines:
+        assert "word" in line.excerpt
+        assert line.excerpt in lines[line.line - 1]
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_a_hit_shows_titles_and_lines_of_usual_length_whole(vault: Vault, regex: bool) -> None:
+    title, line = "t" * MAX_TITLE, "word " + "日" * (MAX_CHARACTERS - 5)
+    vault.write("a.md", f"# {title}\n{line}".encode())
+    found = Hit("a.md", title, (HitLine(2, line),))
+    assert vault.run(SearchNotes("word", regex=regex)).hits == (found,)
 
 
 @pytest.mark.parametrize("regex", [False, True])

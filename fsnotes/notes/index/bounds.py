@@ -12,3 +12,7 @@ MAX_LINES: Final = 3
 """Most lines of a note that show why it was found."""
 MAX_CHARACTERS: Final = 200
 """Most characters of such a line."""
+MAX_TITLE: Final = 200
+"""Most characters of a title that is shown with such lines."""
+MAX_WRITTEN: Final = 400
+"""Most characters of a line or title as JSON has it, where a quotation mark takes two and a control character six."""
