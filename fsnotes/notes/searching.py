@@ -15,20 +15,22 @@ from typing import Final, Protocol
 
 from fsnotes.errors import NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
+from fsnotes.notes.index.bounds import LOOK_SECONDS, WHOLE_BYTES
 from fsnotes.notes.index.matching import Matcher, Subject
+from fsnotes.notes.index.pieces import TooLargeToKnow, look_through
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import Line, shown_title, snippets
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.stretches import Clock, Stretch
-from fsnotes.notes.tags import TooManyTags, has_tag
+from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
 
 CALL_SECONDS: Final = 0.05
-"""A call looks into no further note once it has taken this long; into one it looks whatever time that takes."""
+"""A call looks into no further note once it has taken this long; into one it looks for as long as `bounds.py` says."""
 
 MOST_HITS: Final = 200
 """Most notes that one call finds."""
@@ -43,9 +45,10 @@ _TOLD: Final = 100
 def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = time.monotonic) -> Searched:
     """Find the notes that a query means in a stretch of a folder; see `SearchNotes`.
 
-    One that is not text is skipped, and so is one with too many tags where the query asks for them.
+    One that is not text is skipped, and so is one with too many tags where the query asks for them, and one that is
+    too large for what is asked to be known.
     """
-    seeker = _expression(command.query) if command.regex else _Words(command.query)
+    seeker = _expression(command.query) if command.regex else _Words(command.query, clock)
     stretch = Stretch(root, scope, command.folder, after=command.after, clock=clock)
     most = max(1, min(command.limit, MOST_HITS))
     hits: list[Hit] = []
@@ -63,15 +66,22 @@ def search(root: Root, scope: Scope, command: SearchNotes, *, clock: Clock = tim
             left.append(Skipped(None, 1, "not_text"))
         except TooManyTags:
             left.append(Skipped(None, 1, "too_many"))
+        except TooLargeToKnow:
+            left.append(Skipped(None, 1, "too_large"))
         return None
 
     def look_inside(path: str, data: bytes, first: int) -> int | None:
-        if command.tag is not None and not has_tag(data, command.tag, path=path):
+        is_large = len(data) > WHOLE_BYTES
+        if command.tag is not None and not (
+            may_have_tag(data, command.tag) if is_large else has_tag(data, command.tag, path=path)
+        ):
             return None
         found = seeker.look(path, data, first, is_over)
         if isinstance(found, int):
             return found
         if found is not None:
+            if command.tag is not None and is_large:
+                raise TooLargeToKnow
             title, lines = shown_title(found[0]), found[1]
             hits.append(Hit(path, title, tuple(HitLine(line.number, line.text) for line in lines)))
             stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
@@ -111,16 +121,23 @@ class _Seeker(Protocol):
     """What is looked for."""
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:
-        """Return what shows the note if it is found, else None, or the byte to go on with. Raises NotText."""
+        """Return what shows the note if it is found, else None, or the byte to go on with.
+
+        Raises NotText, TooManyTags and TooLargeToKnow.
+        """
 
 
 class _Words:
-    """A query of words and fields. A note is looked into at once."""
+    """A query of words and fields. A note is looked into in one call."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, clock: Clock) -> None:
         self._matcher = _matcher(query)
+        self._clock = clock
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:  # noqa: ARG002
+        if len(data) > WHOLE_BYTES:
+            end = self._clock() + LOOK_SECONDS
+            return look_through(self._matcher, path, data, is_late=lambda: not self._clock() < end)
         note = Subject(path, data)
         if not self._matcher.matches(note):
             return None

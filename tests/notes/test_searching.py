@@ -15,11 +15,12 @@ from fsnotes.errors import InvalidArgument, NotText, PathRefused
 from fsnotes.hits import hit
 from fsnotes.notes import searching, stretches
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped
-from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_TITLE
+from fsnotes.notes.index.bounds import LOOK_SECONDS, MAX_CHARACTERS, MAX_TITLE
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import MAX_TAGS, TooManyTags
 from fsnotes.pages import PAGE_CHARACTERS
 from sandbox.names import ROOT
+from sandbox.policy import Policy
 from tests.notes.conftest import Vault
 
 
@@ -221,6 +222,53 @@ def test_a_note_that_cannot_be_looked_into_is_counted_where_a_search_goes_on_in_
     found = vault.run(SearchNotes("word", "", "t", True, after, within))  # noqa: FBT003
     assert [hit.path for hit in found.hits] == ["b.md"]
     assert found.skipped == (Skipped(None, 1, reason),)
+
+
+LARGE = b"---\nstate: done\n---\n# Title\n" + b"line of it\n" * 120_000 + b"\nneedle #home/garden\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "tag", "regex", "found", "skipped"),
+    [
+        ("needle", None, False, ["a.md", "b.md"], {}),
+        ("needle prop:state=done", None, False, ["a.md"], {}),
+        ("nowhere", None, False, [], {}),
+        ("needle tag:home", None, False, ["b.md"], {"too_large": 1}),
+        ("nowhere tag:home", None, False, [], {}),
+        ("needle -tag:away", None, False, ["a.md", "b.md"], {}),
+        ("needle", "home", False, ["b.md"], {"too_large": 1}),
+        ("nowhere", "home", False, [], {}),
+        ("needle", "away", False, [], {}),
+        ("^needle", None, True, ["a.md", "b.md"], {}),
+        ("^needle", "home", True, ["b.md"], {"too_large": 1}),
+        ("^nowhere", "home", True, [], {}),
+        ("^needle", "away", True, [], {}),
+    ],
+)
+def test_a_large_note_is_searched_but_for_its_tags_and_what_is_not_known_is_counted(
+    vault: Vault, query: str, tag: str | None, regex: bool, found: list[str], skipped: dict[str, int]
+) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    vault.write("b.md", b"needle #home/garden")
+    assert sought(vault, query, tag=tag, regex=regex)[:2] == (found, skipped)
+
+
+def test_a_large_note_shows_its_title_and_lines(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    line = HitLine(LARGE.count(b"\n"), "needle #home/garden")
+    assert vault.run(SearchNotes("needle")).hits == (Hit("a.md", "Title", (line,)),)
+
+
+def test_a_large_note_that_takes_long_is_given_up_and_counted_and_others_follow(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    vault.write("b.md", b"needle")
+    clock = ticks(LOOK_SECONDS / 3)
+    first = part(vault, SearchNotes("needle"), clock=lambda: next(clock))
+    assert (first.hits, first.skipped, first.resume) == ((), (Skipped(None, 1, "too_large"),), "a.md")
+    assert [each.path for each in part(vault, SearchNotes("needle", after="a.md")).hits] == ["b.md"]
 
 
 @pytest.mark.parametrize(

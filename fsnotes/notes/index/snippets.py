@@ -37,7 +37,7 @@ def snippets(matcher: Matcher, text: str, *, most: int = MAX_LINES) -> tuple[Lin
     """Return the lines of a note's *text* that show what the query found in it."""
     lines = unified(text).split("\n")
     seen = _Seen(lines, matcher)
-    shown = list(dict.fromkeys(_shown(matcher.query)))
+    shown = list(dict.fromkeys(shown_words(matcher.query)))
     for words in shown:
         # If there is one term alone, no line can have more of them than another.
         seen.look_for(words, most if len(shown) == 1 else MAX_TRIED)
@@ -81,7 +81,8 @@ def _written(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False)) - 2
 
 
-def _shown(query: Query) -> Iterable[Words]:
+def shown_words(query: Query) -> Iterable[Words]:
+    """Yield the words that lines are shown for: those that have to be there."""
     for clause in query.clauses:
         for term in clause.must:
             yield from _words(term)
