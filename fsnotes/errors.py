@@ -190,7 +190,10 @@ class Busy(FsnotesError):
 
 
 class NotCounted(Busy):
-    """What the workspace holds is being counted or looked through, and has to be known first; nothing was done."""
+    """Something has to be done first that takes several calls, and this one has done a part of it and nothing else.
+
+    What the workspace holds is counted or looked through, or a move that was interrupted is finished.
+    """
 
 
 class SurveyOutdated(Busy):

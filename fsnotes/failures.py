@@ -222,7 +222,10 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
     errors.NotCounted: (
         "busy",
         6,
-        lambda _: "how much this workspace holds is still being counted; nothing was done, call again",
+        lambda _: (
+            "what this workspace holds is still being counted, or a move that was interrupted is being finished;"
+            " what you asked for was not done, call again"
+        ),
     ),
     errors.Busy: (
         "busy",

@@ -14,7 +14,7 @@ from fsnotes.access import Grant
 from fsnotes.errors import InvalidArgument
 from fsnotes.listings import MAX_LIMIT
 from fsnotes.notes import commands
-from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound, Skipped
+from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound, Skipped, by_reason
 from fsnotes.outcomes import LinksListed, link
 from fsnotes.pages import Page, Query, foreign_cursor
 from fsnotes.runners import Runner
@@ -52,7 +52,7 @@ def list_links(
     position = _position_of(pages.position(cursor))
     page = Page(limit)
     links: list[LinkFound] = []
-    skipped: dict[str, int] = {}
+    skipped: list[Skipped] = []
 
     def ask(most: int, *, anew: bool) -> LinksFound:
         command = FindLinks(path, direction, *position, most, anew)
@@ -61,8 +61,7 @@ def list_links(
     def listed() -> LinksListed:
         after, within = position
         following = None if after is None else pages.cursor((after, "" if within is None else str(within)))
-        counts = tuple(Skipped(None, count, reason) for reason, count in skipped.items())
-        return LinksListed(tuple(links), counts, following)
+        return LinksListed(tuple(links), by_reason(skipped), following)
 
     for turn in range(PAGE_CALLS):
         reply = ask(page.left, anew=turn == 0)
@@ -78,8 +77,7 @@ def list_links(
                 position = each.source, each.number
                 return listed()
             links.append(each)
-        for item in reply.skipped:
-            skipped[item.reason] = skipped.get(item.reason, 0) + item.count
+        skipped += reply.skipped
         position = reply.resume, reply.within
         if is_full or reply.resume is None or page.left == 0:
             break

@@ -22,9 +22,20 @@ MAX_NOTES: Final = 5_000
 MAX_SURVEYS: Final = 20_000
 """Bounded calls chained for one survey: at 40 ms each, more than a million notes."""
 
-
 SURVEYS: Final = 3
 """How often the notes are looked through anew while files come, go or move; then what is known is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The notes with links that a move concerns, and how many such links are beyond the grant.
+
+    *known* is the digest of all files that there were when it began.
+    """
+
+    notes: tuple[str, ...] = ()
+    outside: int = 0
+    known: str | None = None
 
 
 def move(
@@ -53,18 +64,6 @@ def move(
         except SurveyOutdated:
             continue
     raise Busy
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The notes with links that a move concerns, and how many such links are beyond the grant.
-
-    *known* is the digest of all files that there were when it began.
-    """
-
-    notes: tuple[str, ...] = ()
-    outside: int = 0
-    known: str | None = None
 
 
 def survey(

@@ -42,7 +42,7 @@ MAX_PENDING: Final = 32
 and changes that wait for its lock keep nobody from reading."""
 
 MAX_COUNTING: Final = 5_000
-"""Calls in which a change may count what the workspace holds; the next change goes on with it."""
+"""Calls in which a command may do what has to be done first; the next one goes on with it."""
 
 CLOSED: Final = "this workspace is closed, since its workers did what they must not"
 """What is said of a workspace in quarantine."""
@@ -67,9 +67,9 @@ def never() -> bool:
 def until_counted(
     work: Callable[[], ReplyT], *, abandoned: Callable[[], bool], is_late: Callable[[], bool] = never
 ) -> ReplyT:
-    """Do *work*, again and again while it only counts what the workspace holds, a short while each time.
+    """Do *work*, again and again while it only does what has to be done first, a short while each time.
 
-    Raises NotCounted once *is_late*: what has been counted by then is not lost to the next call.
+    Raises NotCounted once *is_late*: what has been done by then is not lost to the next call.
     """
     for _ in range(MAX_COUNTING):
         try:
@@ -165,16 +165,13 @@ class InlineRunner:
             raise Abandoned
         served = self._find(grant.workspace.name)
         with served.pending.admitted(change=command.changes):
-            scope = Scope(grant.folders, served.ignore)
-            return until_counted(
-                lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
-            )
+            return self._handle(served, Scope(grant.folders, served.ignore), command, abandoned)
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in this thread."""
         served = self._find(workspace)
         with served.pending.admitted(change=True):
-            return handle(served.workspace, Scope((ROOT,)), SweepTemporaries(now=now)).moved
+            return self._handle(served, Scope((ROOT,)), SweepTemporaries(now=now), never).moved
 
     def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
         """Keep the index in this thread."""
@@ -195,6 +192,13 @@ class InlineRunner:
             if served.indexer is not None:
                 served.indexer.close()
             served.workspace.close()
+
+    def _handle(
+        self, served: _Served, scope: Scope, command: Command[ReplyT], abandoned: Callable[[], bool]
+    ) -> ReplyT:
+        return until_counted(
+            lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
+        )
 
     def _find(self, name: str) -> _Served:
         served = self._served.get(name)

@@ -14,7 +14,7 @@ from typing import Final
 from fsnotes.access import Grant
 from fsnotes.errors import InvalidArgument, LimitReached
 from fsnotes.listings import MAX_LIMIT
-from fsnotes.notes.commands import CountTags, Skipped, TagCount
+from fsnotes.notes.commands import CountTags, Skipped, TagCount, by_reason
 from fsnotes.notes.model import fold
 from fsnotes.notes.tags import prefix_of
 from fsnotes.outcomes import TagsListed, tag_count
@@ -52,7 +52,7 @@ def list_tags(
     pages = Query("tags", grant.principal.name, grant.workspace.name, key)
     start = _rank_of(pages.position(cursor))
     counts: dict[str, TagCount] = {}
-    skipped: dict[str, int] = {}
+    skipped: tuple[Skipped, ...] = ()
     after: str | None = None
     for _ in range(MAX_CALLS):
         reply = runner.run(grant, CountTags(key, after), abandoned=abandoned)
@@ -61,8 +61,7 @@ def list_tags(
             counts[fold(each.tag)] = each if known is None else TagCount(known.tag, known.count + each.count)
         if len(counts) > MAX_TAGS:
             raise LimitReached("different tags")
-        for item in reply.skipped:
-            skipped[item.reason] = skipped.get(item.reason, 0) + item.count
+        skipped = by_reason((*skipped, *reply.skipped))
         after = reply.resume
         if after is None:
             break
@@ -82,7 +81,7 @@ def list_tags(
         last = rank
     return TagsListed(
         tuple(shown),
-        () if start is not None else tuple(Skipped(None, count, why) for why, count in skipped.items()),
+        () if start is not None else skipped,
         _cursor(pages, last) if last is not None and last != ranked[-1] else None,
     )
 

@@ -282,13 +282,18 @@ class Root:
         """Put a staged text, which waits in the folder *aside* by now, in the place of the file that is at *path*.
 
         It is checked and kept as in `replace`, which says what it raises; durable after `sync` of the two folders.
-        Whatever happens, the text does not wait any more: where one of the folders is gone, it is left to the sweeper.
+        Whatever happens, the text does not wait any more, unless *aside* cannot be opened: then the sweeper finds it.
         """
         staging.put(self._tree, staged, aside=aside, path=path)
 
-    def drop(self, staged: Iterable[Staged | None]) -> None:
-        """Remove staged texts that are still where they were written. Never fails."""
-        staging.drop(self._tree, staged)
+    def drop(
+        self, staged: Iterable[Staged | None], *, moved: Callable[[RelPath], RelPath] = staging.stays
+    ) -> None:
+        """Remove staged texts that wait in the folders where they were written, or where *moved* says these may be now.
+
+        Never fails: what cannot be reached is left to the sweeper.
+        """
+        staging.drop(self._tree, staged, moved=moved)
 
     def sync(self, folders: Iterable[RelPath]) -> None:
         """Make the names in *folders* durable, as far as these are still there. Raises StorageFailed."""

@@ -3,15 +3,15 @@
 What can fail (no room, a file that is not the expected one any more) fails before anything has changed. A file that
 the file system lets nobody replace is passed over, and keeps no other from its text.
 Between writing and putting, the files, or the folders they are in, may be moved. Texts are synced together, which
-costs a journalling file system one commit instead of one for each. What was staged is put or dropped; a kill leaves
-temporaries for the sweeper. The caller holds the root's lock.
+costs a journalling file system one commit instead of one for each. What was staged is put or dropped, wherever its
+folder is by then; a kill leaves temporaries for the sweeper. The caller holds the root's lock.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from sandbox.beneath import Beneath, sync_folder
@@ -92,21 +92,35 @@ def _sync(tree: Beneath, staged: Staged) -> None:
 
 def put(tree: Beneath, staged: Staged, *, aside: RelPath, path: RelPath) -> None:
     """Put a staged text in place; see `Root.put`."""
-    with tree.open(aside, READ_FOLDER) as held, folder_of(tree, path, make=None) as folder, reporting(path):
-        put_in_place(tree, held, staged.temporary, folder, path, expect=staged.expect)
+    with tree.open(aside, READ_FOLDER) as held:
+        try:
+            with folder_of(tree, path, make=None) as folder, reporting(path):
+                put_in_place(tree, held, staged.temporary, folder, path, expect=staged.expect)
+        except BaseException:
+            discard(held, staged.temporary)
+            raise
     tree.observe(Step.STAGE_PUT)
 
 
-def drop(tree: Beneath, staged: Iterable[Staged | None]) -> None:
+def stays(folder: RelPath) -> RelPath:
+    """Say that a folder is where it was: the default of `drop`."""
+    return folder
+
+
+def drop(
+    tree: Beneath, staged: Iterable[Staged | None], *, moved: Callable[[RelPath], RelPath] = stays
+) -> None:
     """Remove staged texts that were not put; see `Root.drop`."""
     for each in staged:
         if each is None:
             continue
-        try:
-            with tree.open(each.path.parent, READ_FOLDER) as folder:
-                discard(folder, each.temporary)
-        except SandboxError:
-            continue  # the folder cannot be reached any more; the sweeper finds what is in it
+        former = each.path.parent
+        for place in dict.fromkeys((former, moved(former))):
+            try:
+                with tree.open(place, READ_FOLDER) as folder:
+                    discard(folder, each.temporary)
+            except SandboxError:
+                continue  # the folder cannot be reached any more; the sweeper finds what is in it
 
 
 def sync(tree: Beneath, folders: Iterable[RelPath]) -> None:

@@ -1,4 +1,4 @@
-"""What one move means for each note of a workspace, computed once and kept for the calls of its survey."""
+"""What a move means for each note of a workspace, computed once and kept for the calls of its survey."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from fsnotes.notes.model import is_note
 from fsnotes.notes.relinking import Relinking
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT
+
+MOST_CHARTS: Final = 4
+"""So many surveys at once do the work of each once."""
+
+MOST_NOTES: Final = 400_000
+"""Fewer charts are kept where these are of more notes together: about 250 bytes for each of them."""
 
 _DIGEST_BYTES: Final = 12
 
@@ -53,27 +59,48 @@ class Chart:
 
 
 class Charts:
-    """Makes the charts of one workspace, and keeps the last one for the next call of the same survey. Thread-safe."""
+    """Makes the charts of one workspace, and keeps a few for the next calls of their surveys. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._last: tuple[Chart, Order] | None = None
+        # The one that was used last comes last.
+        self._kept: dict[tuple[Scope, Course], tuple[Chart, Order]] = {}
 
     def last(self, scope: Scope, made: Course) -> tuple[Chart, Order] | None:
-        """Return what was made last if it is of this move, however old: a survey that goes on needs nothing newer."""
+        """Return what was made last of this move, if it is kept, however old: who goes on needs nothing newer."""
         with self._mutex:
-            return self._last if self._last is not None and self._last[0].key == (scope, made) else None
+            return self._used((scope, made))
 
     def get(self, scope: Scope, made: Course, catalogue: Catalogue) -> tuple[Chart, Order]:
         """Return the chart of a move, and all notes with their digests, by these in order."""
         with self._mutex:
-            if (
-                self._last is None
-                or self._last[0].key != (scope, made)
-                or self._last[0].catalogue is not catalogue
-            ):
-                self._last = Chart(scope, made, catalogue), _in_order(catalogue)
-            return self._last
+            known = self._used((scope, made))
+            if known is None or known[0].catalogue is not catalogue:
+                known = Chart(scope, made, catalogue), self._order(catalogue)
+                self._kept.pop(known[0].key, None)
+                self._kept[known[0].key] = known
+                self._forget()
+            return known
+
+    def _used(self, key: tuple[Scope, Course]) -> tuple[Chart, Order] | None:
+        known = self._kept.pop(key, None)
+        if known is not None:
+            self._kept[key] = known
+        return known
+
+    def _order(self, catalogue: Catalogue) -> Order:
+        """Return all notes in order, which is the same for every move among the same files."""
+        for chart, order in self._kept.values():
+            if chart.catalogue is catalogue:
+                return order
+        return _in_order(catalogue)
+
+    def _forget(self) -> None:
+        """Let go of those that were not used for the longest time, and of all but one where that is too large."""
+        notes = sum(len(order) for _, order in self._kept.values())
+        while len(self._kept) > 1 and (len(self._kept) > MOST_CHARTS or notes > MOST_NOTES):
+            _, order = self._kept.pop(next(iter(self._kept)))
+            notes -= len(order)
 
 
 def _in_order(catalogue: Catalogue) -> Order:

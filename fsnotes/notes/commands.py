@@ -39,6 +39,7 @@ from fsnotes.notes.replies import (
     Trashed,
     TrashEntry,
     TrashPage,
+    by_reason,
 )
 from fsnotes.notes.scope import Scope
 from sandbox.records import record
@@ -97,6 +98,7 @@ __all__ = [
     "TrashNote",
     "TrashPage",
     "Trashed",
+    "by_reason",
 ]
 
 ReplyT = TypeVar("ReplyT", bound=Reply, covariant=True)

@@ -9,7 +9,7 @@ the journal. A note that another program saves meanwhile is computed anew from w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from fsnotes.errors import (
@@ -109,7 +109,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
     """
     if command.dry_run:
-        return _reply(_plan(workspace, scope, command))
+        plan = _plan(workspace, scope, command)
+        return _reply(workspace.root, plan, texts=plan.texts, left=plan.left)
     workspace.atlas.catalogue(scope)
     workspace.room.prepare()
     with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
@@ -130,15 +131,15 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
     root = workspace.root
     made = course(root, scope, command.path, command.new_path)
     catalogue = workspace.atlas.catalogue(scope)
-    if command.known not in (None, catalogue.digest()):
-        raise SurveyOutdated
     chart = Chart(scope, made, catalogue) if command.update_links else None
+    if command.known not in (None, catalogue.digest() if chart is None else chart.known):
+        raise SurveyOutdated
     content, stamp, notes = None, None, 1
     if made.is_folder:
         if command.if_match is not None:
             raise InvalidArgument("ifMatch", "it is for a note, and this is a folder")
         stamp = root.stamp(made.source)
-        notes = sum(is_note(each) for each in made.moves(catalogue))
+        notes = sum(map(is_note, made.moves(catalogue) if chart is None else chart.moves))
     else:
         content = root.read(made.source)
         if command.if_match not in (None, etag(content.data)):
@@ -147,31 +148,32 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
     left: list[LeftAlone] = []
     if chart is not None:
         # A note that is moved is always among them: it may have been saved since the survey.
-        names = dict.fromkeys((*([] if made.is_folder else [str(made.source)]), *command.notes))
-        for path in map(RelPath.parse, names):
+        own = None if content is None else str(made.source)
+        for name in dict.fromkeys((*([] if own is None else [own]), *command.notes)):
+            path = RelPath.parse(name)
             check_admitted(scope, path)
-            text = _text(root, chart, path, made.path(path), left)
+            held = content if name == own else _read(root, path, made.path(path), left)
+            text = None if held is None else _made(root, chart, path, made.path(path), held, left)
             if text is not None:
-                texts.append(text)
+                texts.append(text[0])
     return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
 
 
-def _text(root: Root, chart: Chart, before: RelPath, after: RelPath, left: list[LeftAlone]) -> _Text | None:
-    """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
+def _read(root: Root, before: RelPath, after: RelPath, left: list[LeftAlone]) -> Content | None:
+    """Return what a note holds, None where it is gone or cannot be read; that is told of in *left*."""
     try:
-        content = root.read(before)
+        return root.read(before)
     except (Missing, NotAFolder):
         return None
     except SandboxError:
         left.append(LeftAlone(str(after), 0, "", _UNREADABLE))
         return None
-    made = _made(root, chart, before, after, content, left)
-    return None if made is None else made[0]
 
 
 def _made(
     root: Root, chart: Chart, before: RelPath, after: RelPath, content: Content, left: list[LeftAlone]
 ) -> tuple[_Text, bytes] | None:
+    """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
     if not found.splices:
@@ -208,16 +210,16 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
     with workspace.room.taking(made.target, growth):
         waiting = root.stage(text.change(root) for text in plan.texts)
         staged = tuple(each for each in waiting if each is not None)
-        plan = _without(plan, waiting)
         try:
-            if journal is not None and staged:
-                _write_down(journal, plan.entry)
-            if plan.stamp is not None:
-                root.move_folder(made.source, made.target, expect=plan.stamp)
-            elif plan.content is not None:
-                root.move(made.source, made.target, expect=plan.content.identity)
+            with _none_left(root, made, staged):
+                plan = _without(plan, waiting)
+                if journal is not None and staged:
+                    _write_down(journal, plan.entry)
+                if plan.stamp is not None:
+                    root.move_folder(made.source, made.target, expect=plan.stamp)
+                elif plan.content is not None:
+                    root.move(made.source, made.target, expect=plan.content.identity)
         except (SandboxError, InvalidArgument) as error:
-            root.drop(staged)
             try:
                 happened = has_happened(root, plan.entry)
             except SandboxError:
@@ -231,6 +233,16 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
                 journal.clear()
             raise
     return plan, staged
+
+
+@contextlib.contextmanager
+def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator[None]:
+    """Leave none of the texts that wait beside notes when the block fails, whether their folders have moved or not."""
+    try:
+        yield
+    except BaseException:
+        root.drop(staged, moved=made.path)
+        raise
 
 
 def _without(plan: _Plan, waiting: tuple[Staged | None, ...]) -> _Plan:
@@ -253,18 +265,18 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
     root, made = workspace.root, plan.course
     left = list(plan.left)
     texts: list[_Text] = []
-    for text, waiting in zip(plan.texts, staged, strict=True):
-        aside = text.before.parent
-        try:
-            root.put(waiting, aside=made.path(aside) if made.is_folder else aside, path=text.after)
-        except IdentityChanged:
-            again = _again(root, text, left)
-            if again is not None:
-                texts.append(again)
-        except SandboxError:
-            left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
-        else:
-            texts.append(text)
+    with _none_left(root, made, staged):
+        for text, waiting in zip(plan.texts, staged, strict=True):
+            try:
+                root.put(waiting, aside=made.path(text.before.parent), path=text.after)
+            except IdentityChanged:
+                again = _again(root, text, left)
+                if again is not None:
+                    texts.append(again)
+            except SandboxError:
+                left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
+            else:
+                texts.append(text)
     if workspace.journal is not None and staged:
         try:
             root.sync({text.after.parent for text in texts})
@@ -272,7 +284,7 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
         except SandboxError as error:
             raise OutcomeUnknown(_AFTER) from error  # the journal is still there
     not_kept = dict.fromkeys(name for each in staged for name in each.not_kept)
-    return _reply(plan, texts=texts, left=left, not_kept=tuple(not_kept))
+    return _reply(root, plan, texts=texts, left=left, not_kept=tuple(not_kept))
 
 
 def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
@@ -298,22 +310,19 @@ def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
 
 
 def _reply(
+    root: Root,
     plan: _Plan,
     *,
-    texts: Sequence[_Text] | None = None,
-    left: Sequence[LeftAlone] | None = None,
+    texts: Sequence[_Text],
+    left: Sequence[LeftAlone],
     not_kept: Sequence[str] = (),
 ) -> Moved:
-    """Return what the caller is told: of the plan, or of what has become of it."""
-    texts = plan.texts if texts is None else texts
-    left = plan.left if left is None else left
-    former = None if plan.content is None else etag(plan.content.data)
-    own = next((text.etag for text in texts if text.before == plan.course.source), former)
+    """Return what the caller is told: which *texts* there are, or would be, and what is *left* alone."""
     return Moved(
         path=str(plan.course.source),
         new_path=str(plan.course.target),
-        former=former,
-        etag=own,
+        former=None if plan.content is None else etag(plan.content.data),
+        etag=None if plan.content is None else _etag(root, plan, plan.content, texts),
         moved=plan.notes,
         relinked=tuple(Relinked(str(text.after), text.etag, len(text.splices)) for text in texts[:MOST_TOLD]),
         relinked_count=len(texts),
@@ -322,3 +331,17 @@ def _reply(
         left_count=len(left),
         not_kept=names_of(not_kept),
     )
+
+
+def _etag(root: Root, plan: _Plan, content: Content, texts: Sequence[_Text]) -> str:
+    """Return the etag of the moved note: of its text if it is one of *texts*, else of what stands there instead."""
+    source = plan.course.source
+    for text in texts:
+        if text.before == source:
+            return text.etag
+    if any(text.before == source for text in plan.texts):
+        try:
+            return etag(root.read(plan.course.target).data)  # somebody has saved it meanwhile
+        except SandboxError:
+            pass  # it is gone by now, or cannot be read
+    return etag(content.data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from fsnotes.notes.move_replies import Moved, Surveyed
@@ -52,6 +53,14 @@ class Skipped:
     path: str | None
     count: int
     reason: str
+
+
+def by_reason(skipped: Iterable[Skipped]) -> tuple[Skipped, ...]:
+    """Add up what was left out: one count for each reason, in the order in which they first come, and no paths."""
+    counts: dict[str, int] = {}
+    for item in skipped:
+        counts[item.reason] = counts.get(item.reason, 0) + item.count
+    return tuple(Skipped(None, count, reason) for reason, count in counts.items())
 
 
 @record

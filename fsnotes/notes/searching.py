@@ -14,16 +14,18 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fsnotes.errors import NotText
-from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
+from fsnotes.notes.index.bounds import LOOK_SECONDS, WHOLE_BYTES
 from fsnotes.notes.index.matching import Matcher, Subject
+from fsnotes.notes.index.pieces import TooLargeToKnow, look_through
 from fsnotes.notes.index.queries import parse
-from fsnotes.notes.index.snippets import Line, snippets
+from fsnotes.notes.index.snippets import Line, shown_title, snippets
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sieves import unknown_to
 from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
-from fsnotes.notes.tags import TooManyTags, has_tag
+from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from fsnotes.notes.index.reader import Reader
 
 CALL_SECONDS: Final = 0.05
-"""A call looks into no further note once it has taken this long; into one it looks whatever time that takes."""
+"""A call looks into no further note once it has taken this long; into one it looks for as long as `bounds.py` says."""
 
 MOST_HITS: Final = 200
 """Most notes that one call finds."""
@@ -54,16 +56,18 @@ def search(
 ) -> Searched:
     """Find the notes that a query means in a stretch of a folder; see `SearchNotes`. *reader* reads the index.
 
-    One that is not text is skipped, and so is one with too many tags where the query asks for them. Raises
-    IndexUnusable where those are to be left out that an index knows, and it is not there any more.
+    One that is not text is skipped, and so is one with too many tags where the query asks for them, and one that is
+    too large for what is asked to be known. Raises IndexUnusable where those are to be left out that an index knows,
+    and it is not there any more.
     """
-    seeker = _expression(command.query) if command.regex else _Words(command.query)
+    seeker = _expression(command.query) if command.regex else _Words(command.query, clock)
     wanted = None if command.generation is None else unknown_to(reader, command.generation, command.upto)
     stretch = Stretch(
         root, scope, command.folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
     )
     most = max(1, min(command.limit, MOST_HITS))
     hits: list[Hit] = []
+    left: list[Skipped] = []
     end = math.inf
 
     def is_over() -> bool:
@@ -71,44 +75,51 @@ def search(
 
     def look(path: str, data: bytes, first: int) -> int | None:
         """Look into one note from the byte *first* on; return with which one to go on if it is not done."""
-        if command.tag is not None and not has_tag(data, command.tag, path=path):
+        try:
+            return look_inside(path, data, first)
+        except NotText:
+            left.append(Skipped(None, 1, "not_text"))
+        except TooManyTags:
+            left.append(Skipped(None, 1, "too_many"))
+        except TooLargeToKnow:
+            left.append(Skipped(None, 1, "too_large"))
+        return None
+
+    def look_inside(path: str, data: bytes, first: int) -> int | None:
+        is_large = len(data) > WHOLE_BYTES
+        if command.tag is not None and not (
+            may_have_tag(data, command.tag) if is_large else has_tag(data, command.tag, path=path)
+        ):
             return None
         found = seeker.look(path, data, first, is_over)
         if isinstance(found, int):
             return found
         if found is not None:
-            title, lines = found
+            if command.tag is not None and is_large:
+                raise TooLargeToKnow
+            title, lines = shown_title(found[0]), found[1]
             hits.append(Hit(path, title, tuple(HitLine(line.number, line.text) for line in lines)))
             stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
         return None
 
+    def searched(resume: str | None, within: int | None) -> Searched:
+        return Searched(tuple(hits), by_reason((*stretch.skipped, *left)), resume, within)
+
     if command.after is not None and command.within is not None and command.regex:
         begun = _begun(root, scope, command.folder, command.after)
         end = clock() + CALL_SECONDS
-        try:
-            stopped = None if begun is None else look(command.after, begun, command.within)
-        except NotText:
-            stopped = None  # it is none any more
-        if stopped is not None:
-            return Searched((), (), command.after, stopped)
-        if is_over():
-            return Searched(tuple(hits), (), command.after, None)
+        stopped = None if begun is None else look(command.after, begun, command.within)
+        if stopped is not None or len(hits) >= most or is_over():
+            return searched(command.after, stopped)
     with closing(stretch.notes()) as notes:
         for note, data in notes:
             path = str(note.path)
             # From here on: what it took to list the folder is no reason to look at less of it.
             end = min(end, clock() + CALL_SECONDS)
-            try:
-                stopped = look(path, data, 0)
-            except NotText:
-                stretch.skip(note, "not_text")
-                stopped = None
-            except TooManyTags:
-                stretch.skip(note, "too_many")
-                stopped = None
+            stopped = look(path, data, 0)
             if stopped is not None or len(hits) >= most or is_over():
-                return Searched(tuple(hits), stretch.counted, path, stopped)
-    return Searched(tuple(hits), stretch.counted, stretch.resume, None)
+                return searched(path, stopped)
+    return searched(stretch.resume, None)
 
 
 def _begun(root: Root, scope: Scope, folder: str, text: str) -> bytes | None:
@@ -125,16 +136,23 @@ class _Seeker(Protocol):
     """What is looked for."""
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:
-        """Return what shows the note if it is found, else None, or the byte to go on with. Raises NotText."""
+        """Return what shows the note if it is found, else None, or the byte to go on with.
+
+        Raises NotText, TooManyTags and TooLargeToKnow.
+        """
 
 
 class _Words:
-    """A query of words and fields. A note is looked into at once."""
+    """A query of words and fields. A note is looked into in one call."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, clock: Clock) -> None:
         self._matcher = _matcher(query)
+        self._clock = clock
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:  # noqa: ARG002
+        if len(data) > WHOLE_BYTES:
+            end = self._clock() + LOOK_SECONDS
+            return look_through(self._matcher, path, data, is_late=lambda: not self._clock() < end)
         note = Subject(path, data)
         if not self._matcher.matches(note):
             return None

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Final
 
-from fsnotes.notes.commands import Skipped
+from fsnotes.notes.commands import Skipped, by_reason
 from fsnotes.notes.scanning import Finding, Position, Seen, left_out, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
@@ -107,10 +107,7 @@ class Stretch:
     @property
     def counted(self) -> tuple[Skipped, ...]:
         """What was left out, one count for each reason and no names: a listing has them."""
-        counts: dict[str, int] = {}
-        for item in self._skipped:
-            counts[item.reason] = counts.get(item.reason, 0) + item.count
-        return tuple(Skipped(None, count, reason) for reason, count in counts.items())
+        return by_reason(self._skipped)
 
     def _notes(self) -> Generator[tuple[Seen, bytes], None, None]:
         end = math.inf

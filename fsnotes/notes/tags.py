@@ -57,7 +57,7 @@ def tags_of(data: bytes, *, path: str) -> tuple[TagUse, ...]:
 
 def has_tag(data: bytes, key: str, *, path: str) -> bool:
     """Say whether the note *path* has a tag of the compared form *key*, or one that is nested in it. Raises NotText."""
-    if not _may_be_in(data, key):
+    if not may_have_tag(data, key):
         decoded(data, path=path)
         return False
     within = f"{key}/"
@@ -126,8 +126,8 @@ def _above(name: str) -> str | None:
     return None
 
 
-def _may_be_in(data: bytes, key: str) -> bool:
-    """Say whether a note with these bytes may have the tag *key*."""
+def may_have_tag(data: bytes, key: str) -> bool:
+    """Say whether a note with these bytes may have the tag *key*, or one that begins so: a look that costs little."""
     if not data.isascii():
         return True
     # Only an escape in a property spells a tag of ASCII text in another way.

@@ -18,16 +18,20 @@ from fsnotes.errors import (
     NoteNotFound,
     PathRefused,
 )
-from fsnotes.notes import courses, surveying
+from fsnotes.notes import charts, courses, surveying
+from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import LeftAlone, MoveNotes, Relinked, SurveyMove
+from fsnotes.notes.courses import Course
 from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import Scope
-from sandbox.names import ROOT
+from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Policy, Quota
+from sandbox.root import Content, Root
 from tests.notes.conftest import Vault
 from tests.notes.movers import move, surveyed
 
+P = RelPath.parse
 BOM = b"\xef\xbb\xbf"
 
 
@@ -373,6 +377,32 @@ def test_what_is_ignored_stays_ignored(vault: Vault) -> None:
     assert _texts(vault) == {"play/secret/s.md": b"[[a]]", "play/a.md": b"a", "b.md": b"[[a]]"}
 
 
+def test_a_move_reads_the_moved_note_once_and_tells_files_from_others_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.build("p/a.md: [x](../c.md)", "c.md: [[a]]")
+    notes, _ = surveyed(vault.run, "p/a", "b")
+    read: list[str] = []
+    digests: list[Catalogue] = []
+    real, digest = Root.read, Catalogue.digest
+
+    def reading(root: Root, path: RelPath) -> Content:
+        read.append(str(path))
+        return real(root, path)
+
+    def digesting(catalogue: Catalogue) -> str:
+        digests.append(catalogue)
+        return digest(catalogue)
+
+    monkeypatch.setattr(Root, "read", reading)
+    monkeypatch.setattr(Catalogue, "digest", digesting)
+    known = digest(vault.workspace.atlas.catalogue(Scope((ROOT,))))
+    planned = vault.run(MoveNotes("p/a", "b", tuple(notes), dry_run=True, known=known))
+    assert planned.rewritten == 2
+    assert sorted(read) == ["c.md", "p/a.md"]
+    assert len(digests) == 1
+
+
 # -- surveys --------------------------------------------------------------------------------------
 
 
@@ -410,6 +440,79 @@ def test_a_survey_goes_on_whatever_comes_and_goes_meanwhile(
 
     found, _ = surveyed(run, "a", "b")
     assert set(found) == {f"f{number % 7}/n{number}.md" for number in range(60)}
+
+
+def _interleaved(vault: Vault, moves: list[tuple[str, str]]) -> list[set[str]]:
+    """Survey several moves at once, a call of each in turn; return what each finds."""
+    found: list[set[str]] = [set() for _ in moves]
+    after: dict[int, str | None] = dict.fromkeys(range(len(moves)))
+    while after:
+        for number, (path, new_path) in enumerate(moves):
+            if number in after:
+                part = vault.run(SurveyMove(path, new_path, after[number]))
+                found[number] |= set(part.notes)
+                after[number] = part.resume
+                if part.resume is None:
+                    del after[number]
+    return found
+
+
+def _made_charts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list in which every chart that is made from now on is written down."""
+    made: list[str] = []
+
+    class Counted(charts.Chart):
+        def __init__(self, scope: Scope, course: Course, catalogue: Catalogue) -> None:
+            made.append(str(course.source))
+            super().__init__(scope, course, catalogue)
+
+    monkeypatch.setattr(charts, "Chart", Counted)
+    return made
+
+
+def test_surveys_at_the_same_time_do_the_work_of_each_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcd":
+        vault.build(f"{name}.md: x", *(f"f{number % 7}/{name}{number}.md: [[{name}]]" for number in range(5)))
+    monkeypatch.setattr(surveying, "CALL_SECONDS", -1.0)
+    made = _made_charts(monkeypatch)
+    found = _interleaved(vault, [(name, f"new {name}") for name in "abcd"])
+    assert found == [{f"f{number % 7}/{name}{number}.md" for number in range(5)} for name in "abcd"]
+    assert sorted(made) == ["a.md", "b.md", "c.md", "d.md"]
+
+
+def test_more_surveys_than_are_kept_find_the_same(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "abcdefghij"
+    vault.build(*(f"{name}.md: x" for name in names), *(f"to {name}.md: [[{name}]]" for name in names))
+    monkeypatch.setattr(surveying, "CALL_SECONDS", -1.0)
+    made = _made_charts(monkeypatch)
+    assert _interleaved(vault, [(name, f"new {name}") for name in names]) == [
+        {f"to {name}.md"} for name in names
+    ]
+    assert len(made) > len(names)
+
+
+def test_so_many_charts_are_kept_and_no_more(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    scope, catalogue = Scope((ROOT,)), Catalogue([f"{number}.md" for number in range(10)])
+    moves = [Course(P(f"{number}.md"), P(f"new {number}.md"), 0, is_folder=False) for number in range(10)]
+
+    def kept(known: charts.Charts) -> list[int]:
+        return [number for number, each in enumerate(moves) if known.last(scope, each) is not None]
+
+    known = vault.workspace.charts
+    for each in moves:
+        known.get(scope, each, catalogue)
+    assert kept(known) == list(range(10 - charts.MOST_CHARTS, 10))
+    known.last(scope, moves[-charts.MOST_CHARTS])
+    known.get(scope, moves[0], catalogue)
+    assert kept(known) == [0, 10 - charts.MOST_CHARTS, *range(12 - charts.MOST_CHARTS, 10)]
+    monkeypatch.setattr(charts, "MOST_NOTES", 25)
+    known.get(scope, moves[1], catalogue)
+    assert len(kept(known)) == 2
+    monkeypatch.setattr(charts, "MOST_NOTES", 5)
+    known.get(scope, moves[2], catalogue)
+    assert kept(known) == [2]
 
 
 def test_the_position_in_a_survey_tells_no_name(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

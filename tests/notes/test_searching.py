@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any
 
 import pytest
 
-from fsnotes.errors import InvalidArgument, PathRefused
+from fsnotes.errors import InvalidArgument, NotText, PathRefused
+from fsnotes.hits import hit
 from fsnotes.notes import searching, stretches
-from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes
+from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped
+from fsnotes.notes.index.bounds import LOOK_SECONDS, MAX_CHARACTERS, MAX_TITLE
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.tags import MAX_TAGS
+from fsnotes.notes.tags import MAX_TAGS, TooManyTags
+from fsnotes.pages import PAGE_CHARACTERS
 from sandbox.names import ROOT
+from sandbox.policy import Policy
 from tests.notes.conftest import Vault
 
 
@@ -58,6 +63,32 @@ def test_a_hit_has_the_title_and_the_lines_that_show_it(vault: Vault) -> None:
     assert vault.run(SearchNotes("^word|other", regex=True)).hits == (
         Hit("a.md", "The", (HitLine(3, "word, and"), HitLine(4, "another word"))),
     )
+
+
+@pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("filling", ["\x01", '"', "\\", "\t\x1b", "日", "a "])
+@pytest.mark.parametrize("length", [90, 2_000])
+def test_a_hit_is_far_smaller_than_a_page_whatever_stands_in_its_note(
+    vault: Vault, regex: bool, filling: str, length: int
+) -> None:
+    fill = (filling * length)[:length]
+    lines = [f"# {fill}{fill}", f"word {fill}{fill}", f"{fill} word {fill}", f"{fill}{fill} word"]
+    vault.write("a.md", "\n".join(lines).encode())
+    (found,) = vault.run(SearchNotes("word", regex=regex)).hits
+    assert len(json.dumps(hit(found), ensure_ascii=False)) < PAGE_CHARACTERS / 14
+    assert found.title.startswith(filling.split()[0])
+    assert [line.line for line in found.lines] == [2, 3, 4]
+    for line in found.lines:
+        assert "word" in line.excerpt
+        assert line.excerpt in lines[line.line - 1]
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_a_hit_shows_titles_and_lines_of_usual_length_whole(vault: Vault, regex: bool) -> None:
+    title, line = "t" * MAX_TITLE, "word " + "日" * (MAX_CHARACTERS - 5)
+    vault.write("a.md", f"# {title}\n{line}".encode())
+    found = Hit("a.md", title, (HitLine(2, line),))
+    assert vault.run(SearchNotes("word", regex=regex)).hits == (found,)
 
 
 @pytest.mark.parametrize("regex", [False, True])
@@ -161,6 +192,83 @@ def test_a_note_that_goes_or_changes_while_it_is_looked_through_stops_nothing(va
     assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
     os.unlink(vault.disk.path("root/a.md"))
     assert [hit.path for hit in vault.run(command).hits] == ["b.md"]
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_search_that_goes_on_within_a_note_finds_no_more_than_asked_for(vault: Vault, limit: int) -> None:
+    for name in "abc":
+        vault.write(f"{name}.md", b"some text and a word")
+    found = vault.run(SearchNotes("word", "", None, True, "a.md", 10, limit))  # noqa: FBT003
+    assert [hit.path for hit in found.hits] == ["a.md", "b.md"][:limit]
+    assert (found.resume, found.within) == (["a.md", "b.md"][limit - 1], None)
+
+
+@pytest.mark.parametrize(("error", "reason"), [(TooManyTags(), "too_many"), (NotText("a.md"), "not_text")])
+@pytest.mark.parametrize("within", [None, 10])
+def test_a_note_that_cannot_be_looked_into_is_counted_where_a_search_goes_on_in_it_too(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, within: int | None
+) -> None:
+    for name in "ab":
+        vault.write(f"{name}.md", b"some text and a word #t")
+    real = searching.has_tag
+
+    def has_tag(data: bytes, key: str, *, path: str) -> bool:
+        if path == "a.md":
+            raise error
+        return real(data, key, path=path)
+
+    monkeypatch.setattr(searching, "has_tag", has_tag)
+    after = None if within is None else "a.md"
+    found = vault.run(SearchNotes("word", "", "t", True, after, within))  # noqa: FBT003
+    assert [hit.path for hit in found.hits] == ["b.md"]
+    assert found.skipped == (Skipped(None, 1, reason),)
+
+
+LARGE = b"---\nstate: done\n---\n# Title\n" + b"line of it\n" * 120_000 + b"\nneedle #home/garden\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "tag", "regex", "found", "skipped"),
+    [
+        ("needle", None, False, ["a.md", "b.md"], {}),
+        ("needle prop:state=done", None, False, ["a.md"], {}),
+        ("nowhere", None, False, [], {}),
+        ("needle tag:home", None, False, ["b.md"], {"too_large": 1}),
+        ("nowhere tag:home", None, False, [], {}),
+        ("needle -tag:away", None, False, ["a.md", "b.md"], {}),
+        ("needle", "home", False, ["b.md"], {"too_large": 1}),
+        ("nowhere", "home", False, [], {}),
+        ("needle", "away", False, [], {}),
+        ("^needle", None, True, ["a.md", "b.md"], {}),
+        ("^needle", "home", True, ["b.md"], {"too_large": 1}),
+        ("^nowhere", "home", True, [], {}),
+        ("^needle", "away", True, [], {}),
+    ],
+)
+def test_a_large_note_is_searched_but_for_its_tags_and_what_is_not_known_is_counted(
+    vault: Vault, query: str, tag: str | None, regex: bool, found: list[str], skipped: dict[str, int]
+) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    vault.write("b.md", b"needle #home/garden")
+    assert sought(vault, query, tag=tag, regex=regex)[:2] == (found, skipped)
+
+
+def test_a_large_note_shows_its_title_and_lines(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    line = HitLine(LARGE.count(b"\n"), "needle #home/garden")
+    assert vault.run(SearchNotes("needle")).hits == (Hit("a.md", "Title", (line,)),)
+
+
+def test_a_large_note_that_takes_long_is_given_up_and_counted_and_others_follow(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 << 20))
+    vault.write("a.md", LARGE)
+    vault.write("b.md", b"needle")
+    clock = ticks(LOOK_SECONDS / 3)
+    first = part(vault, SearchNotes("needle"), clock=lambda: next(clock))
+    assert (first.hits, first.skipped, first.resume) == ((), (Skipped(None, 1, "too_large"),), "a.md")
+    assert [each.path for each in part(vault, SearchNotes("needle", after="a.md")).hits] == ["b.md"]
 
 
 @pytest.mark.parametrize(

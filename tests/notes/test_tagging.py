@@ -9,11 +9,18 @@ import pytest
 
 from fsnotes.errors import PathRefused
 from fsnotes.notes import stretches, tagging
-from fsnotes.notes.commands import CountTags, Scanned, ScanNotes, Skipped, TagsCounted
+from fsnotes.notes.commands import CountTags, Scanned, ScanNotes, Skipped, TagsCounted, by_reason
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import MAX_TAGS
 from sandbox.names import ROOT
 from tests.notes.conftest import Vault
+
+
+def test_what_was_left_out_is_added_up_by_reason_without_paths() -> None:
+    left = (Skipped("a.md", 1, "not_text"), Skipped(None, 2, "link"), Skipped(None, 3, "not_text"))
+    assert by_reason(left) == (Skipped(None, 4, "not_text"), Skipped(None, 2, "link"))
+    assert by_reason(by_reason(left)) == by_reason(left)
+    assert by_reason(()) == ()
 
 
 def counted(vault: Vault, prefix: str = "", **scope: Any) -> tuple[dict[str, int], dict[str, int], int]:

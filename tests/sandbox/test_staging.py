@@ -164,6 +164,38 @@ def test_dropping_removes_what_waits_and_nothing_else(disk: Tree) -> None:
     assert disk.snapshot() == before
 
 
+def test_what_waits_in_a_folder_that_has_moved_is_dropped_there(disk: Tree) -> None:
+    disk.build("root/old/deep/a.md: a", "root/b.md: b")
+    with disk.open_root() as root:
+        staged = root.stage(_changes(root, "old/deep/a.md", "b.md"))
+        root.move_folder(P("old"), P("new"), expect=root.stamp(P("old")))
+        root.drop(staged, moved=lambda folder: P("new/deep") if folder.parts else folder)
+    assert disk.snapshot("root") == {
+        "new": "folder", "new/deep": "folder", "new/deep/a.md": b"a", "b.md": b"b",
+    }  # fmt: skip
+
+
+def test_what_a_stranger_has_put_in_the_place_of_a_text_is_not_dropped(disk: Tree) -> None:
+    disk.build("root/old/a.md: a")
+    with disk.open_root() as root:
+        staged = root.stage(_changes(root, "old/a.md"))
+        root.move_folder(P("old"), P("new"), expect=root.stamp(P("old")))
+        (name,) = _left(disk)
+        disk.save(f"root/{name}", b"stranger")
+        root.drop(staged, moved=lambda _: P("new"))
+    assert disk.read(f"root/{name}") == b"stranger"
+
+
+@pytest.mark.parametrize("path", ["gone/b.md", "other", "link/b.md"])
+def test_a_text_that_finds_no_place_does_not_wait_any_more(disk: Tree, path: str) -> None:
+    disk.build("root/a.md: a", "root/other: file", "root/link => .")
+    with disk.open_root() as root:
+        (staged,) = root.stage(_changes(root, "a.md"))
+        with pytest.raises((Missing, NotAFolder, Escape, IdentityChanged)):
+            root.put(staged, aside=ROOT, path=P(path))
+    assert disk.snapshot("root") == {"a.md": b"a", "other": b"file", "link": "=> ."}
+
+
 def test_all_is_written_and_synced_before_anything_is_put(disk: Tree) -> None:
     disk.build("root/a.md: a", "root/b.md: b")
     told: list[str] = []

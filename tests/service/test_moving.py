@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -13,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from fsnotes import moves
+from fsnotes import moves, runners
 from fsnotes.access import Grant, Right
 from fsnotes.errors import (
     FsnotesError,
     NotAllowed,
+    NotCounted,
     NoteChanged,
     NoteExists,
     OutcomeUnknown,
@@ -25,6 +27,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
+from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.outcomes import BEYOND, MAX_MOVED, Deletion
@@ -348,6 +351,28 @@ def test_a_note_that_is_saved_in_the_instant_of_its_move_is_moved_with_that_text
     }
 
 
+@pytest.mark.parametrize("step", [Step.MOVE_MOVED, Step.MOVE_DURABLE])
+@pytest.mark.parametrize("text", [b"no link", b"[up](../c.md) and more", b"\xff [up](../c.md)"])
+def test_the_etag_that_is_told_is_that_of_the_text_that_stands_there(
+    inline: Household, step: Step, text: bytes
+) -> None:
+    _furnish(inline)
+
+    def save() -> None:
+        aside = inline.vault / "aside"
+        aside.write_bytes(text)
+        os.replace(aside, inline.vault / "b.md")
+
+    late = Interruption(step, save)
+    told = inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b")
+    assert late.happened
+    stands = inline.files()["b.md"]
+    assert stands == (text if b"no" in text or b"\xff" in text else b"[up](c.md) and more")
+    assert told.document()["etag"] == etag(stands)
+    (line,) = inline.audit()
+    assert line["etagAfter"] == etag(stands)
+
+
 def test_a_name_that_is_taken_meanwhile_is_not_moved_over(inline: Household) -> None:
     _furnish(inline)
     late = Interruption(Step.STAGE_SYNCED, lambda: inline.write("b.md", "mine"))
@@ -465,6 +490,60 @@ def test_a_disk_that_fails_after_the_move_is_no_refusal_and_the_move_is_finished
     assert list(inline.top.rglob("move.json")) == []
 
 
+def test_a_sweep_finishes_a_move_however_many_steps_that_takes(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    for number in range(5):
+        inline.write(f"n/{number}.md", "[[a]]")
+    product = inline.product()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
+    monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbox.moving.sync_folder", broken)
+        with pytest.raises(OutcomeUnknown):
+            product.service.move(ALICE, inline.uri, "p/a", "b")
+    assert len(list(inline.top.rglob("move.json"))) == 1
+    assert product.sweep() == 0
+    assert list(inline.top.rglob("move.json")) == []
+    assert {inline.files()[f"n/{number}.md"] for number in range(5)} == {b"[[b]]"}
+
+
+def test_a_call_that_only_finished_an_interrupted_move_says_so(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    for number in range(5):
+        inline.write(f"n/{number}.md", "[[a]]")
+    service = inline.service()
+
+    def broken(*_: object) -> None:
+        raise StorageFailed(errno.EIO, "x")
+
+    monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
+    monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbox.moving.sync_folder", broken)
+        with pytest.raises(OutcomeUnknown):
+            service.move(ALICE, inline.uri, "p/a", "b")
+    before = inline.files()
+    with monkeypatch.context() as patched:
+        patched.setattr(runners, "MAX_COUNTING", 1)
+        with pytest.raises(NotCounted) as refused:
+            service.append(ALICE, inline.uri, "log", "more")
+    assert inline.files() != before
+    assert inline.files()["log.md"] == b"log\n"
+    line = describe(refused.value).line
+    assert "a move that was interrupted" in line
+    assert "nothing was done" not in line
+    service.append(ALICE, inline.uri, "log", "more")
+    assert inline.files()["log.md"] == b"log\nmore\n"
+
+
 def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
     inline: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,6 +558,50 @@ def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
         with pytest.raises(OutcomeUnknown):
             service.move(ALICE, inline.uri, "p", "q")
     assert inline.files() == {"q/none.md": b"no link"}
+
+
+@pytest.mark.parametrize(("path", "new"), [("p", "q"), ("p", "q/deep"), ("p/a", "b"), ("p/a", "q/b")])
+@pytest.mark.parametrize("failure", [StorageFailed(errno.EIO, "x"), RuntimeError("x")])
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step.STAGE_SYNCED,
+        Step.MOVE_FOLDERS_MADE,
+        Step.MOVE_MOVED,
+        Step.MOVE_VERIFIED,
+        Step.MOVE_DURABLE,
+        Step.REPLACE_LOOKED,
+        Step.STAGE_PUT,
+    ],
+)
+def test_whatever_fails_in_a_move_no_text_is_left_beside_a_note(
+    inline: Household, path: str, new: str, failure: Exception, step: Step
+) -> None:
+    _furnish(inline)
+    inline.write("p/sub/s.md", "[[p/a]] [up](../../c.md)")
+    inline.write("d.md", "[x](p/a.md)")
+
+    def fail() -> None:
+        raise failure
+
+    late = Interruption(step, fail)
+    with contextlib.suppress(FsnotesError, RuntimeError):
+        inline.service(observe=late).move(ALICE, inline.uri, path, new)
+    assert late.happened
+    assert inline.temporaries() == []
+    inline.service().append(ALICE, inline.uri, "log", "more")
+    assert list(inline.top.rglob("move.json")) == []
+    is_there = (inline.vault / "p/a.md").exists()
+    assert (inline.files()["d.md"] == b"[x](p/a.md)") == is_there
+
+
+def test_a_text_whose_note_went_away_does_not_wait_any_more(inline: Household) -> None:
+    _furnish(inline)
+    late = Interruption(Step.MOVE_DURABLE, lambda: shutil.rmtree(inline.vault / "q"))
+    inline.service(observe=late).move(ALICE, inline.uri, "p/a", "q/b")
+    assert late.happened
+    assert inline.temporaries() == []
+    assert inline.files() == {"c.md": C.replace(b"[[a", b"[[b"), "log.md": b"log\n"}
 
 
 def test_a_note_that_may_not_be_written_is_told_of_and_blocks_no_move(

@@ -16,7 +16,7 @@ from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked, Position, candidates
-from fsnotes.notes.index.snippets import Line, snippets
+from fsnotes.notes.index.snippets import Line, shown_title, snippets
 from fsnotes.notes.tags import TooManyTags
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
 from sandbox.names import RelPath
@@ -169,4 +169,4 @@ def _meant(matcher: Matcher, path: str, data: bytes, asked: Asked) -> Hit | None
     key = asked.tag_key()
     if key is not None and all(tag.key != key for tag in note.contents.tags):
         return None
-    return Hit(path, note.title, snippets(matcher, note.body.text))
+    return Hit(path, shown_title(note.title), snippets(matcher, note.body.text))

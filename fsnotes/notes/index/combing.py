@@ -19,6 +19,7 @@ from fsnotes.notes.index.reader import Reader, Standing, View, standing
 from fsnotes.notes.index.regexes import Pattern, Unfinished, searchable
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked
+from fsnotes.notes.index.snippets import shown_title
 from fsnotes.notes.tags import has_tag
 from fsnotes.notes.titles import title_of
 from sandbox.root import Root
@@ -201,7 +202,7 @@ def _match(
     found = pattern.first(text, start, is_over=is_over)
     if found is None or isinstance(found, Unfinished):
         return found
-    return Hit(path, title_of(data, path.rpartition("/")[2]), pattern.lines(text, found))
+    return Hit(path, shown_title(title_of(data, path.rpartition("/")[2])), pattern.lines(text, found))
 
 
 def _is_tagged(data: bytes, key: str) -> bool:

@@ -60,7 +60,7 @@ def contents_of(data: bytes, *, path: str, with_tags: bool = True) -> Contents:
         tuple(found.headings),
         counted(names) if with_tags else (),
         tuple(sorted(_stems([*outside, *inside.links]))),
-        _values(properties),
+        values_of(properties),
     )
 
 
@@ -87,7 +87,8 @@ def _stems(links: Iterable[Link]) -> set[str]:
     return {each for each in found if each is not None}
 
 
-def _values(properties: Properties) -> dict[str, tuple[str, ...]]:
+def values_of(properties: Properties) -> dict[str, tuple[str, ...]]:
+    """Return the compared forms of what the properties are, by those of their names."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in properties.entries:
         values = {fold(scalar.text)[:MAX_VALUE] for scalar in entry.scalars if scalar.level < 2}

@@ -7,7 +7,7 @@ terms that need it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fsnotes.notes.index.contents import Contents, contents_of
@@ -41,16 +41,19 @@ class Matcher:
     def has(self, note: Subject, term: Term) -> bool:
         """Say whether *note* has what one term asks for. Raises NotText."""
         match term:
+            case Words(where=Where.ANYWHERE):
+                # Its names as one text first: there may be very many, and most words stand in none.
+                return self.stands_in(term, note.body) or (
+                    self.stands_in(term, note.names)
+                    and any(self.stands_in(term, place) for place in note.each_name)
+                )
             case Words():
-                return any(self.stands_in(term, place) for place in note.places(term.where))
+                return self.stands_in(term, note.named(term.where))
             case Tagged(key, beginning):
                 keys = (tag.key for tag in note.contents.tags)
                 return any(each.startswith(key) if beginning else each == key for each in keys)
-            case Having(key, value, beginning):
-                values = note.contents.properties.get(key)
-                if values is None or value is None:
-                    return values is not None
-                return any(each.startswith(value) if beginning else each == value for each in values)
+            case Having():
+                return has_value(note.contents.properties, term)
             case Either(first, second):
                 return self.has(note, first) or self.has(note, second)
 
@@ -73,6 +76,14 @@ class Matcher:
         if found is None:
             found = self._patterns[words] = re.compile(_SEPARATORS.join(_pieces(words)))
         return found
+
+
+def has_value(properties: Mapping[str, tuple[str, ...]], asked: Having) -> bool:
+    """Say whether these properties, in compared forms, have what is *asked*."""
+    values, value = properties.get(asked.key), asked.value
+    if values is None or value is None:
+        return values is not None
+    return any(each.startswith(value) if asked.beginning else each == value for each in values)
 
 
 def _pieces(words: Words) -> Iterator[str]:
@@ -146,7 +157,7 @@ class Place:
 class Subject:
     """A note that is compared with a query: its path and its bytes."""
 
-    __slots__ = ("_body", "_contents", "_data", "_rest", "_title", "path")
+    __slots__ = ("_body", "_contents", "_data", "_each_name", "_names", "_title", "path")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -154,7 +165,8 @@ class Subject:
         self._body: Place | None = None
         self._contents: Contents | None = None
         self._title: str | None = None
-        self._rest: tuple[Place, ...] | None = None
+        self._each_name: tuple[Place, ...] | None = None
+        self._names: Place | None = None
 
     @property
     def body(self) -> Place:
@@ -177,24 +189,27 @@ class Subject:
             self._title = title_of(self._data, self.path.rpartition("/")[2])
         return self._title
 
-    def places(self, where: Where) -> Iterator[Place]:
-        """Yield the texts in which words may stand. Raises NotText."""
-        match where:
-            case Where.TITLE:
-                yield Place(self.title)
-            case Where.PATH:
-                yield Place(stem(self.path))
-            case Where.ANYWHERE:
-                yield self.body
-                yield from self._others()
+    @property
+    def names(self) -> Place:
+        """All of `each_name` as one text: what stands in one of them stands in it. Raises NotText."""
+        if self._names is None:
+            self._names = Place("\n".join(self._beside()))
+        return self._names
 
-    def _others(self) -> tuple[Place, ...]:
-        """Return what is looked at beside the text, most of which stands in it too."""
-        if self._rest is None:
-            contents = self.contents
-            names = (self.title, *(tag.name for tag in contents.tags), stem(self.path))
-            self._rest = (
-                *(Place(name) for name in names),
-                *(Place(heading.text) for heading in contents.headings),
-            )
-        return self._rest
+    @property
+    def each_name(self) -> tuple[Place, ...]:
+        """What is looked at beside the text, most of which stands in it too. Raises NotText."""
+        if self._each_name is None:
+            self._each_name = tuple(map(Place, self._beside()))
+        return self._each_name
+
+    def _beside(self) -> Iterator[str]:
+        contents = self.contents
+        yield self.title
+        yield stem(self.path)
+        yield from (tag.name for tag in contents.tags)
+        yield from (heading.text for heading in contents.headings)
+
+    def named(self, where: Where) -> Place:
+        """Return the title, or else the path."""
+        return Place(self.title if where is Where.TITLE else stem(self.path))

@@ -21,7 +21,7 @@ import re2
 
 from fsnotes.errors import InvalidArgument
 from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_LINES
-from fsnotes.notes.index.snippets import Line
+from fsnotes.notes.index.snippets import Line, around
 
 MAX_PATTERN: Final = 1_000
 """Longest pattern, in characters."""
@@ -31,7 +31,6 @@ _WORK: Final = 10_000_000
 """How many bytes times instructions the engine gets at once, at most; a tenth of a second."""
 _LEAST_STRETCH: Final = 4_096
 _MEMORY: Final = 8 << 20
-_BEFORE: Final = 60
 
 NOT_A_PATTERN: Final = "not a pattern of RE2, which has neither look-around nor back-references"
 TOO_LARGE: Final = "too large a pattern"
@@ -117,15 +116,11 @@ def searchable(data: bytes) -> bytes:
 
 def _line(data: bytes, number: int, at: int) -> Line:
     start = data.rfind(b"\n", 0, at) + 1
-    end = data.find(b"\n", at)
-    line = data[start : len(data) if end < 0 else end]
-    if len(line) <= MAX_CHARACTERS:
-        return Line(number, 1, line.decode("utf-8", "replace").rstrip())
     # Around the match, and only as much as can be shown: a line may be as long as the note.
     before = data[start:at].decode("utf-8", "replace")
-    cut = max(0, len(before) - _BEFORE)
-    text = before[cut:] + data[at : at + 4 * MAX_CHARACTERS].split(b"\n")[0].decode("utf-8", "replace")
-    return Line(number, cut + 1, text[:MAX_CHARACTERS].rstrip())
+    cut = max(0, len(before) - MAX_CHARACTERS)
+    after = data[at : at + 4 * MAX_CHARACTERS].partition(b"\n")[0].decode("utf-8", "replace")
+    return around(before[cut:] + after, len(before) - cut, number, column=cut + 1)
 
 
 # -- what every match has in it ----------------------------------------------------------------

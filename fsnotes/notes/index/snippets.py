@@ -1,15 +1,17 @@
 """Which lines of a note show why it was found: a few, with their numbers, each cut around the first hit on it.
 
 A line that has more of the terms comes before one that has fewer; they are shown in the order of the note. A note
-that is found by its title, its path, a tag or a property alone has none.
+that is found by its title, its path, a tag or a property alone has none. What is shown of a note is bounded as it is
+written in an answer, so that a page has room for many.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_LINES
+from fsnotes.notes.index.bounds import MAX_CHARACTERS, MAX_LINES, MAX_TITLE, MAX_WRITTEN
 from fsnotes.notes.index.folding import folded
 from fsnotes.notes.index.matching import Matcher, Place
 from fsnotes.notes.index.queries import Either, Query, Term, Words
@@ -35,7 +37,7 @@ def snippets(matcher: Matcher, text: str, *, most: int = MAX_LINES) -> tuple[Lin
     """Return the lines of a note's *text* that show what the query found in it."""
     lines = unified(text).split("\n")
     seen = _Seen(lines, matcher)
-    shown = list(dict.fromkeys(_shown(matcher.query)))
+    shown = list(dict.fromkeys(shown_words(matcher.query)))
     for words in shown:
         # If there is one term alone, no line can have more of them than another.
         seen.look_for(words, most if len(shown) == 1 else MAX_TRIED)
@@ -48,13 +50,39 @@ def snippets(matcher: Matcher, text: str, *, most: int = MAX_LINES) -> tuple[Lin
 
 def stretch(line: str, number: int, is_hit: Callable[[str], bool]) -> Line:
     """Return a line, or the stretch of it around the first place where it *is_hit*, if that can be found."""
-    if len(line) <= MAX_CHARACTERS:
+    if len(line) <= MAX_CHARACTERS and _written(line) <= MAX_WRITTEN:
         return Line(number, 1, line.rstrip())
-    start = max(0, min(_place(line, is_hit) - _BEFORE, len(line) - MAX_CHARACTERS))
-    return Line(number, start + 1, line[start : start + MAX_CHARACTERS].rstrip())
+    return around(line, _place(line, is_hit), number)
 
 
-def _shown(query: Query) -> Iterable[Words]:
+def around(line: str, place: int, number: int, *, column: int = 1) -> Line:
+    """Return as much of a line, or of what stands in it from *column* on, as may be shown, around its place *place*."""
+    start = max(0, min(place - _BEFORE, len(line) - MAX_CHARACTERS))
+    if _written(line[start : start + MAX_CHARACTERS]) > MAX_WRITTEN:
+        while start < place and _written(line[start:place]) > MAX_WRITTEN // 3:
+            start += 1
+    return Line(number, column + start, _cut(line[start : start + MAX_CHARACTERS]).rstrip())
+
+
+def shown_title(title: str) -> str:
+    """Return as much of a title as is shown with the lines of its note."""
+    return _cut(title[:MAX_TITLE]).rstrip()
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a text that has no more characters than may be shown."""
+    while _written(text) > MAX_WRITTEN:
+        text = text[:-1]
+    return text
+
+
+def _written(text: str) -> int:
+    """Return how many characters *text* takes in an answer."""
+    return len(json.dumps(text, ensure_ascii=False)) - 2
+
+
+def shown_words(query: Query) -> Iterable[Words]:
+    """Yield the words that lines are shown for: those that have to be there."""
     for clause in query.clauses:
         for term in clause.must:
             yield from _words(term)

@@ -186,3 +186,11 @@ def test_a_note_of_a_megabyte_on_one_line_is_looked_through_in_a_moment() -> Non
 
     assert best(look, 3) < 1.5
     assert "dolor" in look()[0].text
+
+
+def test_many_terms_and_many_headings_do_not_multiply() -> None:
+    one = Matcher(parse('"h1 zz"'))
+    many = Matcher(parse(" OR ".join(f'"h{number} zz{number}"' for number in range(30))))
+    data = "\n".join(f"# h{number}" for number in range(40_000)).encode()
+    single = best(lambda: one.matches(Subject("a.md", data)), 3)
+    assert best(lambda: many.matches(Subject("a.md", data)), 3) < 3 * single + 0.1

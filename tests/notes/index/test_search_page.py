@@ -53,6 +53,11 @@ def test_the_page_names_the_bounds() -> None:
         f"up to three lines with their numbers, those with most of the words, and each cut to {LINE}" in text
     )
     assert bounds.MAX_LINES == 3
+    assert bounds.WHOLE_BYTES == 1 << 20
+    assert "larger than 1 MiB where these must be known" in text
+    assert f"or that take longer than {bounds.LOOK_SECONDS:.0f} seconds (`too_large`)" in text
+    assert f"A title is cut to {bounds.MAX_TITLE} characters too" in text
+    assert f"take more than {bounds.MAX_WRITTEN} characters of JSON" in text
     assert f"has more than {regexes.MAX_PATTERN:,} characters" in text
 
 
