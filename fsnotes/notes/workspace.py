@@ -11,6 +11,7 @@ from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
 from fsnotes.notes.room import Room
 from fsnotes.notes.views import Views
+from sandbox.place import Place
 from sandbox.policy import Quota
 from sandbox.root import Root
 
@@ -22,10 +23,10 @@ class Workspace:
 
     __slots__ = ("atlas", "charts", "journal", "room", "root", "views")
 
-    def __init__(self, root: Root, quota: Quota = _USUAL, *, part: str | None = None) -> None:
+    def __init__(self, root: Root, quota: Quota = _USUAL, *, part: str | Place | None = None) -> None:
         """Take over *root*. *part* is the folder that the state has for this workspace, None where it is out of reach.
 
-        Raises RootUnusable for a part that cannot be opened.
+        Raises RootUnusable for a part that cannot be opened, see `sandbox.own_files`; then the root stays open.
         """
         self.root: Final = root
         self.room: Final = Room(root, quota)
