@@ -112,9 +112,8 @@ class SharedWorkers:
         self._starting = threading.Lock()
 
     def __call__(self, spec: JailSpec, *, require: Level) -> Shared:
-        key = json.dumps(
-            [spec.workspace, spec.identity, spec.index, spec.kind, spec.want, require, dict(spec.options)]
-        )
+        places = [spec.workspace, spec.identity, spec.index, spec.index_identity]
+        key = json.dumps([*places, spec.kind, spec.want, require, dict(spec.options)])
         with self._making:
             if key not in self._jails:
                 self._jails[key] = Jail(spec, require=require)
