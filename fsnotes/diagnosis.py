@@ -17,7 +17,7 @@ from fsnotes.findings import Diagnosis, Examined, Host, Jailed, Opened
 from fsnotes.jailing import Jailing
 from fsnotes.notes.opening import PACKAGES
 from fsnotes.quarantine import Marks
-from fsnotes.state import StateFolder
+from fsnotes.state import Part, StateFolder
 from fsnotes.wiring import ResolverChoice, open_root
 from fsnotes.workers import begin_at_best
 from sandbox import Root, kernel, records
@@ -88,12 +88,16 @@ class _Examiner:
         )
         try:
             part = self._state.workspace(workspace.path)
-            lock_file = os.path.join(part, "lock")
-            root = open_root(workspace, lock_file=lock_file, resolver=self._resolver)
+            root = open_root(workspace, part, resolver=self._resolver)
         except ConfigurationError as error:
             return replace(found, problem=str(error))
         with root:
             jailed = Jailed(why="--jail off") if mode == "off" else self._jail(workspace, root, part)
+            if mode == "off" or _is_served_inline(jailed):
+                try:
+                    jailed = replace(jailed, part=part.check_own().path)
+                except ConfigurationError as error:
+                    return replace(found, jailed=jailed, problem=str(error))
             self._checkpoint()
             try:
                 opened = self._open(root)
@@ -111,27 +115,34 @@ class _Examiner:
             is_same=root.place.still_holds(),
         )
 
-    def _jail(self, workspace: WorkspaceSettings, root: Root, part: str) -> Jailed:
+    def _jail(self, workspace: WorkspaceSettings, root: Root, part: Part) -> Jailed:
         """Begin as a server does; then attack from a worker of the most powerful kind that it would start."""
-        spec = Jailing(self._settings, {workspace.name: part}, resolver=self._resolver, boot=None).spec(
-            workspace, root
+        jailing = Jailing(
+            self._settings, self._state, {workspace.name: part}, resolver=self._resolver, boot=None
         )
+        spec = jailing.spec(workspace, root)
         try:
             begun = begin_at_best(spec, make=Jail)
         except LevelNotMet as failed:
             return Jailed(_prove_again(spec), why=failed.why)
         except WorkerFailed as failure:
             return Jailed(why=failure.why)
+        try:
+            begun, withheld = jailing.equip(workspace, root, begun, make=Jail)
+        finally:
+            begun.worker.stop()
         report = begun.worker.report
-        begun.worker.stop()
         if begun.require is Level.NONE:
             return Jailed(report, why="no layer is in force")
-        spec = records.replace(begun.spec, kind=self._kind(workspace))
+        found = self._attack(records.replace(begun.spec, kind=self._kind(workspace)), begun.require, report)
+        return replace(found, part=begun.spec.index, part_why=withheld)
+
+    def _attack(self, spec: JailSpec, require: Level, report: Report | None) -> Jailed:
         keys = self._state.keys
         if not os.path.lexists(keys):
             keys = os.path.dirname(keys)
         try:
-            found = trial.attack(spec, require=begun.require, keys=keys, checkpoint=self._checkpoint)
+            found = trial.attack(spec, require=require, keys=keys, checkpoint=self._checkpoint)
         except WorkerFailed as failure:
             return Jailed(report, why=failure.why)
         except NoPlaceError as error:
@@ -142,6 +153,12 @@ class _Examiner:
         changes = {Right.WRITE, Right.DELETE}
         rules = (rule for rule in self._settings.rules if rule.workspace == workspace.name)
         return "rw" if any(changes & rule.allow for rule in rules) else "ro"
+
+
+def _is_served_inline(jailed: Jailed) -> bool:
+    """Whether a server would handle its notes in its own process: a worker says that there are no walls for one."""
+    report = jailed.report
+    return report is not None and not report.failed and report.level is Level.NONE
 
 
 def _prove_again(spec: JailSpec) -> Report | None:

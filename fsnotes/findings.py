@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.config import WorkspaceSettings
+from fsnotes.custody import NO_PART
 from fsnotes.quarantine import Mark
 from fsnotes.wiring import policies
 from sandbox.features import Features
@@ -57,12 +58,15 @@ class Host:
 class Jailed:
     """The jail of one workspace: what a worker has proven, and how it was attacked.
 
-    *why* says why there is no worker, or none that could attack.
+    *why* says why there is no worker, or none that could attack. *part* is the path of the workspace's part of the
+    state, as far as it is known who uses it; *part_why* says why workers get none.
     """
 
     report: Report | None = None
     trial: Trial | None = None
     why: str | None = None
+    part: str | None = None
+    part_why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,8 @@ class Examined:
             found.append(f"{NO_JAIL}; missing is {self._missing}")
         elif self.level.rank < self.wanted.rank:
             found.append(f"jail level {self.level.value}; missing is {self._missing}")
+        if self.jailed.part_why is not None:
+            found.append(f"{NO_PART}; {self.jailed.part_why}")
         if self.opened is not None:
             if self.opened.resolver_why is not None:
                 found.append(f"paths are walked component by component: {self.opened.resolver_why}")
@@ -186,6 +192,8 @@ class Examined:
                 "root": None if report.root_entries is None else list(report.root_entries),
                 "resolver": report.resolver,
             },
+            "statePart": self.jailed.part,
+            "statePartWhy": self.jailed.part_why,
             "resolver": None if opened is None else opened.resolver,
             "resolverWhy": None if opened is None else opened.resolver_why,
             "fileSystem": None if opened is None else _file_system(opened),

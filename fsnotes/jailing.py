@@ -14,11 +14,13 @@ from functools import partial
 from typing import Protocol
 
 from fsnotes.config import Settings, WorkspaceSettings
+from fsnotes.custody import NO_PART, Withheld, account_of, entrust
 from fsnotes.errors import JailRequired
 from fsnotes.jailed import JailedRunner
 from fsnotes.notes.opening import PACKAGES, READER, WorkerOptions
 from fsnotes.runners import InlineRunner, MixedRunner, Runner
-from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_at_best
+from fsnotes.state import Part, StateFolder
+from fsnotes.workers import Begun, JailedWorkspace, WorkerMaker, begin, begin_again, begin_at_best
 from sandbox import Root
 from sandbox.errors import LevelNotMet, WorkerFailed
 from sandbox.jail.conduct import Conduct
@@ -28,6 +30,8 @@ from sandbox.jail.process import import_folders
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
+from sandbox.names import display
+from sandbox.records import replace
 from sandbox.resolve import ResolverChoice
 
 Roots = Mapping[str, tuple[Root, tuple[str, ...]]]
@@ -47,15 +51,16 @@ def _nobody(workspace: str, why: str, *, jail: str) -> None:
 class Jailing:
     """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own.
 
-    *parts* are the parts of the state that belong to them, by their names, as `StateFolder.workspace` gave them, and
-    *boot* is the id of the running boot.
+    *parts* are the parts of *state* that are for them, by their names, as `StateFolder.workspace` gave them, and *boot*
+    is the id of the running boot.
     *closed* is told of a workspace whose workers broke their rules too often: its name, why, and its level.
     """
 
     def __init__(
         self,
         settings: Settings,
-        parts: Mapping[str, str],
+        state: StateFolder,
+        parts: Mapping[str, Part],
         *,
         resolver: ResolverChoice,
         boot: str | None,
@@ -63,6 +68,7 @@ class Jailing:
         closed: Closed = _nobody,
     ) -> None:
         self._settings = settings
+        self._state = state
         self._parts = parts
         self._resolver = resolver
         self._boot = boot
@@ -76,7 +82,8 @@ class Jailing:
     def runner(self, roots: Roots) -> Runner:
         """Return what runs commands in the opened *roots*, which it takes over; those that it does not need close.
 
-        Raises JailRequired; then no worker is left.
+        Raises JailRequired, and ConfigurationError where one would have to be served in this process with another
+        user's part of the state; then no worker is left.
         """
         jailed: dict[str, JailedWorkspace] = {}
         try:
@@ -91,6 +98,8 @@ class Jailing:
                         ignore=workspace.ignore,
                         max_note_bytes=workspace.policy.max_file_bytes,
                     )
+            inline = {name: opened for name, opened in roots.items() if name not in jailed}
+            here = self._inline(inline) if inline else None
         except BaseException:
             for started in jailed.values():
                 started.close()
@@ -98,14 +107,16 @@ class Jailing:
         for name in jailed:
             roots[name][0].close()
         self._jailed = jailed
-        inline = {name: opened for name, opened in roots.items() if name not in jailed}
         behind = JailedRunner(jailed, call_deadline=self._settings.call_deadline_seconds)
-        if not inline:
+        if here is None:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
-        quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
-        here = InlineRunner(inline, quotas=quotas, parts=self._parts, boot=self._boot)
         return MixedRunner(runners | dict.fromkeys(inline, here))
+
+    def _inline(self, roots: Roots) -> Runner:
+        quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
+        parts = {name: self._parts[name].check_own() for name in roots}
+        return InlineRunner(roots, quotas=quotas, parts=parts, boot=self._boot)
 
     def clear(self, workspace: str) -> None:
         """Let the workers of *workspace* begin anew."""
@@ -127,7 +138,19 @@ class Jailing:
 
     def _begin(self, workspace: WorkspaceSettings, root: Root, make: WorkerMaker) -> Begun | None:
         """Start the workspace's first worker; None where it would have no walls."""
-        spec = self.spec(workspace, root)
+        begun = self._begin_bare(workspace, self.spec(workspace, root), make)
+        if begun is None:
+            return None
+        try:
+            begun, withheld = self.equip(workspace, root, begun, make=make)
+        except BaseException:
+            begun.worker.stop()
+            raise
+        if withheld is not None:
+            self.notices.append(f"workspace {workspace.name!r}: {NO_PART}; {withheld}")
+        return begun
+
+    def _begin_bare(self, workspace: WorkspaceSettings, spec: JailSpec, make: WorkerMaker) -> Begun | None:
         if self._settings.jail_mode == "require":
             return self._require(workspace, spec, make)
         try:
@@ -170,25 +193,44 @@ class Jailing:
         )
 
     def spec(self, workspace: WorkspaceSettings, root: Root) -> JailSpec:
-        """Return what the worker of *workspace* is started with that only looks."""
+        """Return what the first worker of *workspace* is started with, which only looks.
+
+        With its part of the state where that is this process's own and the worker's too; else it has none, see `equip`.
+        """
+        part = self._parts[workspace.name]
+        is_own = part.is_own and account_of(root).uid == os.geteuid()
         return JailSpec(
             workspace=workspace.path,
             kind="ro",
             handler=READER,
-            index=self._index(workspace),
+            index=part.place.path if is_own else None,
             options=WorkerOptions(workspace.policy, self._resolver, workspace.quota, self._boot).to_json(),
             import_paths=import_folders(*PACKAGES),
             identity=root.identity,
+            index_identity=part.place.identity if is_own else None,
         )
 
-    def _index(self, workspace: WorkspaceSettings) -> str | None:
-        """Return the part of the state that the workspace's workers get, or None where they could not reach it.
+    def equip(
+        self, workspace: WorkspaceSettings, root: Root, begun: Begun, *, make: WorkerMaker
+    ) -> tuple[Begun, str | None]:
+        """Return a worker in the place of *begun* that has the workspace's part of the state; or else why it has none.
 
-        Started by root, a worker becomes the owner of its workspace, to whom the state folder of root is closed.
+        Root's worker becomes the owner of its workspace. That it does is known once one stands, so the first one has
+        no part, and root gives nothing away for it before.
         """
-        if os.geteuid() == 0 and os.stat(workspace.path).st_uid != 0:
-            return None
-        return self._parts[workspace.name]
+        if begun.spec.index is not None or begun.require is Level.NONE:
+            return begun, None
+        report = begun.worker.report
+        place = entrust(self._state, self._parts[workspace.name], root, report)
+        if isinstance(place, Withheld):
+            return begun, place.why
+        spec = replace(begun.spec, index=place.path, index_identity=place.identity)
+        try:
+            equipped = begin_again(begun, spec, make=make)
+        except WorkerFailed as failure:
+            return begun, f"none can be started with {display(place.path)}: {failure.why}"
+        begun.worker.stop()
+        return equipped, None
 
 
 class _Witness:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.access import Grant
-from fsnotes.errors import Abandoned, LimitReached, NotAllowed, NotCounted, Unavailable
+from fsnotes.errors import Abandoned, ConfigurationError, LimitReached, NotAllowed, NotCounted, Unavailable
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -32,6 +32,8 @@ from fsnotes.notes.replies import IndexKept
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox import ROOT, Root
+from sandbox.errors import RootUnusable
+from sandbox.place import Place
 from sandbox.policy import Quota
 
 if TYPE_CHECKING:
@@ -145,18 +147,25 @@ class InlineRunner:
         roots: Mapping[str, tuple[Root, tuple[str, ...]]],
         *,
         quotas: Mapping[str, Quota],
-        parts: Mapping[str, str],
+        parts: Mapping[str, Place],
         boot: str | None,
     ) -> None:
         """Take over the opened *roots*, each with what it ignores. *parts* are the folders of their own state.
 
-        *boot* is the id of the running boot, None where nobody knows it.
+        *boot* is the id of the running boot, None where nobody knows it. Raises ConfigurationError for a part that is
+        not this account's, or not the folder that it was; then all roots are closed.
         """
         self._boot = boot
-        self._served = {
-            name: _Served(Workspace(root, quotas[name], part=parts[name], boot=boot), ignore, parts[name])
-            for name, (root, ignore) in roots.items()
-        }
+        self._served: dict[str, _Served] = {}
+        try:
+            for name, (root, ignore) in roots.items():
+                workspace = Workspace(root, quotas[name], part=parts[name], boot=boot)
+                self._served[name] = _Served(workspace, ignore, parts[name].path)
+        except RootUnusable as error:
+            self.close()
+            for root, _ in roots.values():
+                root.close()
+            raise ConfigurationError(f"the part of the state of workspace {name!r}: {error}") from error
 
     def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
         """Run *command* in this thread. Raises LimitReached when too many wait for the same workspace."""

@@ -29,7 +29,7 @@ from fsnotes.notes.scope import Scope
 from fsnotes.quarantine import Quarantine
 from fsnotes.runners import GuardedRunner, InlineRunner, Runner
 from fsnotes.service import Service
-from fsnotes.state import StateFolder
+from fsnotes.state import Part, StateFolder
 from fsnotes.upkeep import Upkeep
 from sandbox import ROOT, Root
 from sandbox.errors import RootUnusable, SandboxError
@@ -183,13 +183,12 @@ def build(
     audit = AuditLog(state.audit, clock=clock)
     quarantine = Quarantine(state, {each.name: each.path for each in settings.workspaces}, audit, clock=clock)
     roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
-    parts: dict[str, str] = {}
+    parts: dict[str, Part] = {}
     try:
         for workspace in settings.workspaces:
-            parts[workspace.name] = state.workspace(workspace.path)
-            lock_file = os.path.join(parts[workspace.name], "lock")
+            part = parts[workspace.name] = state.workspace(workspace.path)
             roots[workspace.name] = (
-                open_root(workspace, lock_file=lock_file, observe=observe, resolver=resolver),
+                open_root(workspace, part, observe=observe, resolver=resolver),
                 workspace.ignore,
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
@@ -198,7 +197,7 @@ def build(
             for workspace in settings.workspaces
         }
         inner, clear, end, notices = _runner(
-            settings, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
+            settings, state, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
         )
     except BaseException:
         for root, _ in roots.values():
@@ -281,7 +280,8 @@ def _weaknesses(roots: Mapping[str, tuple[Root, tuple[str, ...]]]) -> tuple[str,
 
 def _runner(
     settings: Settings,
-    parts: Mapping[str, str],
+    state: StateFolder,
+    parts: Mapping[str, Part],
     roots: dict[str, tuple[Root, tuple[str, ...]]],
     *,
     resolver: ResolverChoice,
@@ -291,15 +291,14 @@ def _runner(
     """Return what runs commands, what is due when a quarantine is lifted and imposed, and what a person should know."""
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
-        return (
-            InlineRunner(roots, quotas=quotas, parts=parts, boot=_boot()),
-            lambda _: None,
-            lambda _: None,
-            (),
-        )
+        own = {name: part.check_own() for name, part in parts.items()}
+        inline = InlineRunner(roots, quotas=quotas, parts=own, boot=_boot())
+        return inline, lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
-    jailing = Jailing(settings, parts, resolver=resolver, boot=_boot(), make=worker, closed=quarantine.impose)
+    jailing = Jailing(
+        settings, state, parts, resolver=resolver, boot=_boot(), make=worker, closed=quarantine.impose
+    )
     return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 
 
@@ -311,12 +310,20 @@ def _name(workspace: WorkspaceSettings) -> Workspace:
 
 
 def open_root(
-    workspace: WorkspaceSettings, *, lock_file: str, observe: Observer = ignore, resolver: ResolverChoice
+    workspace: WorkspaceSettings, part: Part, *, observe: Observer = ignore, resolver: ResolverChoice
 ) -> Root:
-    """Open the folder of *workspace* under its policy. Raises ConfigurationError, with the path for the operator."""
+    """Open the folder of *workspace* under its policy, with a lock file in its own *part* of the state if need be.
+
+    Raises ConfigurationError, with the path for the operator.
+    """
     try:
         return Root.open(
-            workspace.path, workspace.policy, resolver=resolver, lock_file=lock_file, observe=observe
+            workspace.path,
+            workspace.policy,
+            resolver=resolver,
+            lock_file=part.lock_file,
+            lock_folder=part.place.identity,
+            observe=observe,
         )
     except SandboxError as error:
         raise ConfigurationError(

@@ -135,6 +135,15 @@ def begin(spec: JailSpec, *, require: Level, make: WorkerMaker) -> Begun:
     return Begun(_started(spec, require, make), spec, require)
 
 
+def begin_again(begun: Begun, spec: JailSpec, *, make: WorkerMaker) -> Begun:
+    """Start a worker of *spec* that may take the place of *begun*, at no lower level. Raises WorkerFailed."""
+    report = begun.worker.report
+    reached = (
+        begun.require if report is None else max(begun.require, report.level, key=lambda level: level.rank)
+    )
+    return replace(begun, worker=_started(spec, reached, make), spec=spec)
+
+
 def begin_at_best(spec: JailSpec, *, make: WorkerMaker) -> Begun:
     """Start a worker, and require what it reaches from then on, even if that is nothing.
 

@@ -2,7 +2,7 @@
 
 It is `flock` on a fresh read descriptor of the root directory itself, so no lock file lies among people's
 files, and a mutex, so that threads queue without polling the kernel. The kernel frees it when its holder
-dies. Where directories cannot be locked (NFS), a fresh description of a lock file elsewhere stands in.
+dies. Where directories cannot be locked (NFS), a fresh description of a lock file in a folder of our own stands in.
 
 Limits: advisory, so it keeps out our own writers and nobody else; not re-entrant. A process that holds the
 lock and forks without exec shares it with the child until the holder releases it.
@@ -21,6 +21,8 @@ from typing import Final, Literal
 
 from sandbox.beneath import Beneath, Descriptor
 from sandbox.errors import Abandoned, LockTimeout, RootUnusable
+from sandbox.own_files import open_own_file, open_own_folder
+from sandbox.place import Place
 from sandbox.reports import refusal
 from sandbox.resolve import READ_FOLDER
 
@@ -42,7 +44,6 @@ _NOT_LOCKABLE: Final = frozenset(
         errno.EPERM,
     }
 )
-_LOCK_FILE_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _REPLACED_ATTEMPTS: Final = 16
 
 
@@ -58,9 +59,13 @@ def never() -> bool:
 class Lock:
     """The lock of one root; safe to use from several threads."""
 
-    def __init__(self, tree: Beneath, lock_file: str | None) -> None:
+    def __init__(
+        self, tree: Beneath, lock_file: str | None, *, folder: tuple[int, int] | None = None
+    ) -> None:
+        """Lock *tree*, or else *lock_file*, which must lie in the *folder* of this identity where one is given."""
         self._tree = tree
         self._lock_file = lock_file
+        self._folder = folder
         self._mutex = threading.Lock()
 
     @contextmanager
@@ -106,11 +111,15 @@ class Lock:
             return self._take_file(self._lock_file, deadline)
 
     def _take_file(self, path: str, deadline: _Deadline) -> int:
-        for _ in range(_REPLACED_ATTEMPTS):
-            descriptor = self._wait_for(_open_lock_file(path), deadline)
-            if _is_at(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # the file was replaced while we waited: the lock is on nobody's file
+        where, name = os.path.split(path)
+        with Descriptor(
+            open_own_folder(where if self._folder is None else Place(where, self._folder))
+        ) as folder:
+            for _ in range(_REPLACED_ATTEMPTS):
+                descriptor = self._wait_for(_open_lock_file(name, folder), deadline)
+                if _is_at(name, folder, descriptor):
+                    return descriptor
+                os.close(descriptor)  # the file was replaced while we waited: the lock is on nobody's file
         raise LockTimeout("the lock file keeps being replaced")
 
     def _wait_for(self, descriptor: int, deadline: _Deadline) -> int:
@@ -165,17 +174,17 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _open_lock_file(path: str) -> int:
+def _open_lock_file(name: str, folder: int) -> int:
     try:
-        return os.open(path, _LOCK_FILE_FLAGS, 0o600)
+        return open_own_file(name, os.O_RDWR | os.O_CREAT, folder=folder)
     except OSError as error:
         raise RootUnusable("the lock file cannot be opened") from error
 
 
-def _is_at(path: str, descriptor: int) -> bool:
+def _is_at(name: str, folder: int, descriptor: int) -> bool:
     held = os.fstat(descriptor)
     try:
-        there = os.stat(path, follow_symlinks=False)
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
     return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)

@@ -43,8 +43,8 @@ from sandbox.objects import (
     SweepReport,
     TrashedFile,
 )
+from sandbox.place import Place
 from sandbox.policy import Policy
-from sandbox.records import record
 from sandbox.resolve import ResolverChoice
 from sandbox.shelves import Shelf, Shelves
 from sandbox.staging import Change, Staged
@@ -84,22 +84,6 @@ def always(_: RelPath) -> bool:
     return True
 
 
-@record
-class Place:
-    """A path, and the device and inode of the directory that it led to."""
-
-    path: str
-    identity: tuple[int, int]
-
-    def still_holds(self) -> bool:
-        """Say whether the path still leads to that very directory (or it was moved, replaced or removed)."""
-        try:
-            status = os.stat(self.path)
-        except (OSError, ValueError):
-            return False
-        return (status.st_dev, status.st_ino) == self.identity
-
-
 class Root:
     """One directory and its policy. Safe to use from several threads; close it when none is in a call.
 
@@ -107,9 +91,11 @@ class Root:
     take it themselves. Every method raises the exceptions of `sandbox.errors` and no OSError.
     """
 
-    def __init__(self, tree: Beneath, place: Place, lock_file: str | None) -> None:
+    def __init__(
+        self, tree: Beneath, place: Place, lock_file: str | None, lock_folder: tuple[int, int] | None
+    ) -> None:
         self._tree = tree
-        self._lock = Lock(tree, lock_file)
+        self._lock = Lock(tree, lock_file, folder=lock_folder)
         self.place: Final = place
         """Where the directory was when it was opened."""
         self.identity: Final = place.identity
@@ -123,12 +109,14 @@ class Root:
         *,
         resolver: ResolverChoice = "auto",
         lock_file: str | None = None,
+        lock_folder: tuple[int, int] | None = None,
         observe: Observer = ignore,
     ) -> Root:
         """Open the directory at *path*; links in this one path are followed, since its owner chose it.
 
-        *lock_file* stands in where directories cannot be locked. *observe* is told of every step of a
-        change, right after it. Raises RootUnusable.
+        *lock_file* stands in where directories cannot be locked; it must lie in a folder of this account's, in that
+        with the device and inode *lock_folder* if they are known. *observe* is told of every step of a change, right
+        after it. Raises RootUnusable.
         """
         try:
             fd = os.open(path, O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -141,12 +129,18 @@ class Root:
             os.close(fd)
             raise
         place = Place(os.path.abspath(os.fsdecode(path)), (status.st_dev, status.st_ino))
-        return cls(tree, place, lock_file)
+        return cls(tree, place, lock_file, lock_folder)
 
     @property
     def policy(self) -> Policy:
         """The rules of this root."""
         return self._tree.policy
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user and the group that the directory belongs to at this moment."""
+        status = os.fstat(self._tree.fd)
+        return status.st_uid, status.st_gid
 
     @property
     def resolver_name(self) -> Literal["openat2", "walk"]:

@@ -1,35 +1,31 @@
 """One small file of our own in a folder of our own: whole or not there, and it survives a power cut.
 
-Who writes, reads and clears it holds a lock that keeps the others out. The folder is no workspace: nobody else has
-any business in it, so it is opened by its path. What the bytes mean is decided elsewhere.
+Who writes, reads and clears it holds a lock that keeps the others out. The folder is no workspace, and nobody else has
+any business in it: see `own_files.py`. What the bytes mean is decided elsewhere.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from typing import Final
 
 from sandbox.beneath import sync_folder
-from sandbox.errors import Missing, RootUnusable, TooLarge
+from sandbox.errors import Missing, TooLarge
+from sandbox.own_files import open_own_file, open_own_folder
+from sandbox.place import Place
 from sandbox.reports import reporting
 from sandbox.temporaries import write_all
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Slot:
     """The file *name* in *folder*, of *most* bytes. For who holds the lock; close it."""
 
-    def __init__(self, folder: str, name: str, *, most: int) -> None:
-        """Open the folder. Raises RootUnusable."""
-        try:
-            self._folder = os.open(folder, _FOLDER)
-        except (OSError, ValueError) as error:
-            raise RootUnusable("the folder of our own files cannot be opened") from error
+    def __init__(self, folder: str | Place, name: str, *, most: int) -> None:
+        """Open the folder, as `open_own_folder` does. Raises RootUnusable."""
+        self._folder = open_own_folder(folder)
         self._name = name
         self._new = f"{name}.new"
         self._most = most
@@ -53,17 +49,15 @@ class Slot:
     def read(self) -> bytes | None:
         """Return what was written last; None when it was cleared since, or nothing was written.
 
-        Raises TooLarge, StorageFailed, and RootUnusable for what is no plain file.
+        Raises TooLarge, StorageFailed, and RootUnusable for what is no plain file of ours.
         """
         try:
             with reporting(self._name):
-                file = os.open(self._name, _READ, dir_fd=self._folder)
+                file = open_own_file(self._name, os.O_RDONLY, folder=self._folder)
         except Missing:
             return None
         try:
             with reporting(self._name):
-                if not stat.S_ISREG(os.fstat(file).st_mode):
-                    raise RootUnusable("one of our own files is no plain file")
                 pieces: list[bytes] = []
                 left = self._most + 1
                 while left > 0 and (piece := os.read(file, min(left, 1 << 20))):

@@ -108,11 +108,17 @@ class Tree:
         *,
         observe: Callable[[StrEnum], None] = ignore,
         lock_file: str | None = None,
+        lock_folder: tuple[int, int] | None = None,
     ) -> Root:
         """Open a root in this tree with the test's resolver; the folder is made if it is missing."""
         os.makedirs(self.path(relative), exist_ok=True)
         return Root.open(
-            self.path(relative), policy, resolver=self.resolver, observe=observe, lock_file=lock_file
+            self.path(relative),
+            policy,
+            resolver=self.resolver,
+            observe=observe,
+            lock_file=lock_file,
+            lock_folder=lock_folder,
         )
 
 

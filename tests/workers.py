@@ -115,9 +115,8 @@ class SharedWorkers:
         if spec.kind == "index":
             # It keeps a file, and the next product's would be kept from it.
             return Jail(spec, require=require)
-        key = json.dumps(
-            [spec.workspace, spec.identity, spec.index, spec.kind, spec.want, require, dict(spec.options)]
-        )
+        places = [spec.workspace, spec.identity, spec.index, spec.index_identity]
+        key = json.dumps([*places, spec.kind, spec.want, require, dict(spec.options)])
         with self._making:
             if key not in self._jails:
                 self._jails[key] = Jail(spec, require=require)

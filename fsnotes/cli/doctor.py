@@ -209,6 +209,10 @@ def _show_workspace(each: Examined, line: _Line) -> None:
         if report.root_entries is not None:
             around = f"at / there is only {', '.join(report.root_entries)}"
         line("working root", f"{report.cwd} is the worker's current folder; {around}")
+    if each.jailed.part is not None:
+        line("state part", shown(each.jailed.part))
+    elif each.jailed.part_why is not None:
+        line("state part", f"none: {each.jailed.part_why}")
     if each.opened is not None:
         _show_folder(each.opened, line)
     policy = each.workspace.policy

@@ -33,6 +33,7 @@ from sandbox.errors import (
     TooLarge,
 )
 from sandbox.names import RelPath
+from sandbox.place import Place
 from sandbox.records import record
 from sandbox.root import Root
 from sandbox.slots import Slot
@@ -75,8 +76,8 @@ class Entry:
 class Journal:
     """The journal of one workspace. For who holds its lock; close it."""
 
-    def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open the journal in *folder*. Raises RootUnusable."""
+    def __init__(self, folder: str | Place, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Open the journal in *folder*, one of this account's. Raises RootUnusable."""
         self._slot = Slot(folder, NAME, most=MAX_BYTES)
         self._clock = clock
         # What was read last, as it is and as it is meant, and how far it has been finished in calls that ended early.
@@ -121,7 +122,7 @@ class Journal:
     def _read(self) -> bytes | None:
         try:
             return self._slot.read()
-        except (TooLarge, RootUnusable) as error:
+        except (TooLarge, RootUnusable, Escape) as error:
             raise _unreadable() from error
 
     def _rewrite(self, root: Root, entry: Entry) -> None:

@@ -12,6 +12,7 @@ from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
 from fsnotes.notes.room import Room
 from fsnotes.notes.views import Views
+from sandbox.place import Place
 from sandbox.policy import Quota
 from sandbox.root import Root
 
@@ -27,19 +28,19 @@ class Workspace:
     __slots__ = ("_boot", "_index", "_mutex", "_part", "atlas", "charts", "journal", "room", "root", "views")
 
     def __init__(
-        self, root: Root, quota: Quota = _USUAL, *, part: str | None = None, boot: str | None = None
+        self, root: Root, quota: Quota = _USUAL, *, part: str | Place | None = None, boot: str | None = None
     ) -> None:
         """Take over *root*. *part* is the folder that the state has for this workspace, None where it is out of reach.
 
         *boot* is the id of the running boot; where nobody knows it, no index can be trusted. Raises RootUnusable for a
-        part that cannot be opened.
+        part that cannot be opened, see `sandbox.own_files`; then the root stays open.
         """
         self.root: Final = root
         self.room: Final = Room(root, quota)
         self.atlas: Final = Atlas(root)
         self.charts: Final = Charts()
         self.journal: Final = None if part is None else Journal(part)
-        self._part = part
+        self._part = part.path if isinstance(part, Place) else part
         self._boot = boot
         self._index: Reader | None = None
         self._mutex = threading.Lock()

@@ -210,26 +210,31 @@ def _check_descriptors(keep: tuple[int, ...]) -> None:
 
 def _look_at_folders(spec: JailSpec) -> tuple[tuple[Folder, ...], Account]:
     workspace_rights, index_rights = landlock.rights_of(spec.kind)
-    folders: list[Folder] = []
-    for path, inside, granted in (
-        (spec.workspace, INSIDE_WORKSPACE, workspace_rights),
-        (spec.index, INSIDE_INDEX, index_rights),
-    ):
-        if path is None:
-            continue
-        try:
-            status = os.stat(path, follow_symlinks=False)
-        except OSError as error:
-            raise LockdownFailed("a folder of the jail is not there") from error
-        if not stat.S_ISDIR(status.st_mode):
-            raise LockdownFailed("a folder of the jail is no folder")
-        identity = (status.st_dev, status.st_ino)
-        if not folders:
-            account = limits.account_for(status)
-            if spec.identity not in (None, identity):
-                raise LockdownFailed("the workspace was moved or replaced")
-        folders.append(Folder(path, inside, identity, granted))
-    return tuple(folders), account
+    status, identity = _look_at(spec.workspace)
+    account = limits.account_for(status)
+    if spec.identity not in (None, identity):
+        raise LockdownFailed("the workspace was moved or replaced")
+    workspace = Folder(spec.workspace, INSIDE_WORKSPACE, identity, workspace_rights)
+    if spec.index is None:
+        return (workspace,), account
+    status, identity = _look_at(spec.index)
+    if spec.index_identity not in (None, identity):
+        raise LockdownFailed("the folder of the index was moved or replaced")
+    # Nobody may have given this worker what is another's, whoever the workspace belongs to by now.
+    if status.st_uid != account.uid:
+        raise LockdownFailed("the folder of the index belongs to another account")
+    return (workspace, Folder(spec.index, INSIDE_INDEX, identity, index_rights)), account
+
+
+def _look_at(path: str) -> tuple[os.stat_result, tuple[int, int]]:
+    """Return what is at *path*, a folder and no link, and its identity, which is compared with every later opening."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError as error:
+        raise LockdownFailed("a folder of the jail is not there") from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise LockdownFailed("a folder of the jail is no folder")
+    return status, (status.st_dev, status.st_ino)
 
 
 def _open(folder: Folder, *, inside: bool) -> int:

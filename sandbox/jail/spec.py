@@ -50,7 +50,8 @@ class JailSpec:
     CONTAINED; what is *required* is the supervisor's to compare. *handler* names a factory as
     `package.module:function`; it is called after the lock-down with *options* (plain JSON values) and
     returns the function that answers. *import_paths* are the folders that the worker imports from.
-    *identity* is device and inode of the workspace: another folder at the path is refused.
+    *identity* is device and inode of the workspace, *index_identity* those of the index folder: another folder at the
+    path is refused. So is, always, an index folder of another account than the one the worker runs as.
     """
 
     workspace: str
@@ -62,6 +63,7 @@ class JailSpec:
     options: Mapping[str, Any] = MappingProxyType({})
     import_paths: tuple[str, ...] = ()
     identity: tuple[int, int] | None = None
+    index_identity: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -75,6 +77,8 @@ class JailSpec:
                 raise ValueError("a folder of a jail is an absolute path without `..`")
         if self.index is not None and _overlap(self.workspace, self.index):
             raise ValueError("workspace and index folder lie apart")
+        if self.index is None and self.index_identity is not None:
+            raise ValueError("an identity of no folder")
 
 
 @record

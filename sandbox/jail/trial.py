@@ -122,7 +122,7 @@ def attack(
     """
     account = limits.account_for(os.stat(spec.workspace))
     with World(account, beside=(spec.workspace,)) as world:
-        own = replace(spec, workspace=world.workspace, index=None, identity=None)
+        own = replace(spec, workspace=world.workspace, index=None, identity=None, index_identity=None)
         found: dict[str, Tried] = {}
         reports = []
         for ground, each in ((Ground.WORKSPACE, spec), (Ground.OWN, own)):

@@ -71,20 +71,22 @@ def order(spec: JailSpec) -> dict[str, Any]:
             "cpu_seconds": spec.limits.cpu_seconds,
         },
         "options": dict(spec.options),
-        "identity": None if spec.identity is None else list(spec.identity),
+        "identity": _listed(spec.identity),
+        "index_identity": _listed(spec.index_identity),
     }
 
 
 def read_order(args: dict[str, Any]) -> JailSpec:
     """Return the spec that `order` wrote; the import folders are in force already and left out."""
     fields = dict(args)
-    identity = fields.pop("identity")
-    return JailSpec(
-        want=Level(fields.pop("want")),
-        limits=Limits(**fields.pop("limits")),
-        identity=None if identity is None else tuple(identity),
-        **fields,
-    )
+    for name in ("identity", "index_identity"):
+        if fields[name] is not None:
+            fields[name] = tuple(fields[name])
+    return JailSpec(want=Level(fields.pop("want")), limits=Limits(**fields.pop("limits")), **fields)
+
+
+def _listed(identity: tuple[int, int] | None) -> list[int] | None:
+    return None if identity is None else list(identity)
 
 
 def work(descriptor: int, parent: int, *, lock_down: Callable[[Plan], Report]) -> NoReturn:

@@ -49,7 +49,8 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
-    "fsnotes.state": Room((ERRORS, *LEXICAL)),
+    "fsnotes.state": Room((ERRORS, *LEXICAL, "sandbox.place")),
+    "fsnotes.custody": Room(("fsnotes.state", "sandbox")),
     "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
     "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.pages")),
@@ -151,6 +152,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.jailing": Room(
         (
             "fsnotes.config",
+            "fsnotes.custody",
             ERRORS,
             "fsnotes.jailed",
             "fsnotes.notes",
@@ -180,7 +182,9 @@ ROOMS: dict[str, Room] = {
             "sandbox",
         )
     ),
-    "fsnotes.findings": Room(("fsnotes.config", "fsnotes.quarantine", "fsnotes.wiring", "sandbox")),
+    "fsnotes.findings": Room(
+        ("fsnotes.config", "fsnotes.custody", "fsnotes.quarantine", "fsnotes.wiring", "sandbox")
+    ),
     "fsnotes.diagnosis": Room(
         (
             "fsnotes.access",

@@ -36,6 +36,7 @@ from tests.workers import jail_level, require_jail
 
 WHY = "its workers broke their rules too often, at last: for a test"
 USER = 1000
+SHUT = 0o700
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +143,7 @@ def test_people_read_the_same_in_lines(shell: Shell) -> None:
         "level",
         "leaves",
         "working root",
+        "state part",
         "paths",
         "folder",
         "policies",
@@ -167,9 +169,9 @@ def test_the_page_shows_what_is_shown(shell: Shell) -> None:
         found = re.compile(pattern).search(done.out, at)
         assert found is not None, line
         at = found.end()
-    assert {f"`{name}`" for name in ("level", "leaves", "working root", "paths", "folder", "CLOSED")} <= set(
-        re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE)
-    )
+    assert {
+        f"`{name}`" for name in ("level", "leaves", "working root", "state part", "paths", "folder", "CLOSED")
+    } <= set(re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE))
 
 
 def test_without_a_workspace_the_host_is_shown_and_nothing_is_made(shell: Shell) -> None:
@@ -485,6 +487,60 @@ def _interpreter() -> tuple[str, dict[str, str]] | None:
         if os.path.exists(each) and _reachable(Path(each)) and (each == ours or version in each):
             return each, {"PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"}
     return None
+
+
+@pytest.mark.parametrize("host", [None, "container"])
+def test_both_outputs_say_what_workers_get_of_the_state_that_run_as_somebody_else(
+    common: Shell, host: str | None
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    require_jail()
+    common.write("a.md", "text")
+    for path in (common.vault, common.vault / "a.md"):
+        os.chown(path, USER, USER)
+    command = FSNOTES if host is None else fsnotes_on(host)
+    (workspace,) = common.run("doctor", "Notes", "--json", command=command).document()["workspaces"]
+    part = common.state / "ws" / StateFolder.identify(str(common.vault))
+    assert (workspace["statePart"], workspace["statePartWhy"]) == (str(part), None)
+    assert [each for each in workspace["weaknesses"] if "state folder" in each] == []
+    assert workspace["worker"]["root"] in (["index", "ws"], None)
+    assert (part.stat().st_uid, os.listdir(part)) == (USER, [])
+    done = common.run("doctor", "Notes", command=command)
+    assert f"  state part    {part}\n" in done.out
+
+    common.state.chmod(SHUT)
+    (workspace,) = common.run("doctor", "Notes", "--json", command=command).document()["workspaces"]
+    assert (workspace["statePart"], workspace["ok"]) == (None, True)
+    why = workspace["statePartWhy"]
+    assert f"uid {USER}" in why
+    assert str(common.state) in why
+    assert workspace["weaknesses"] == [
+        f"moves that rewrite links are refused, since its workers get no part of the state folder; {why}"
+    ]
+    done = common.run("doctor", "Notes", command=command)
+    assert (done.code, f"  state part    none: {why}\n" in done.out) == (0, True)
+    assert f"  weaknesses    {workspace['weaknesses'][0]}\n" in done.out
+
+
+def test_a_part_of_somebody_elses_is_no_part_of_a_process_without_a_jail(common: Shell) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    require_jail()
+    common.write("a.md", "text")
+    os.chown(common.vault, USER, USER)
+    assert common.run("list", "-w", "Notes", "--jail", "require").code == 0
+    done = common.run("doctor", "Notes", "--jail", "off")
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert f"belongs to uid {USER}" in line
+    assert f"  NOT SERVED    {line.removeprefix('fsnotes: invalid_argument: ')}\n" in done.out
+    assert refused(common.run("list", "-w", "Notes", "--jail", "off"), 2, "invalid_argument")
+    elsewhere = common.run(
+        "doctor", "Notes", "--jail", "off", "--json", "--state-dir", str(common.home / "s")
+    )
+    (workspace,) = elsewhere.document()["workspaces"]
+    assert workspace["statePart"] == str(common.home / "s/ws" / StateFolder.identify(str(common.vault)))
 
 
 def test_an_ordinary_account_examines_its_own_workspace(common: Shell, temporaries: Path) -> None:

@@ -30,6 +30,7 @@ from sandbox.steps import Step
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
 from tests.notes.killed_moves import JOURNAL_STEPS, MOVES, act, runner
+from tests.require import require
 
 NOTES = {
     "sub/a.md": b"# A\n\n[up](../top.md) [[c]]\n",
@@ -300,6 +301,33 @@ def test_a_journal_that_cannot_be_read_is_neither_guessed_nor_thrown_away(
             with pytest.raises(Unavailable):
                 runner(workspace)(command)
     assert disk.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    "line", ["part/move.json => ../outside", "part/move.json => gone", "part/move.json/"]
+)
+def test_what_is_no_journal_is_not_followed_and_not_thrown_away(tmp_path: Path, line: str) -> None:
+    disk = _build(tmp_path, "auto")
+    disk.build("outside: {}", line)
+    before = disk.snapshot()
+    with _workspace(disk) as workspace, pytest.raises(Unavailable):
+        runner(workspace)(AppendNote("log.md", "next"))
+    assert disk.snapshot() == before
+
+
+def test_a_journal_of_another_account_is_not_believed(tmp_path: Path) -> None:
+    require("root", available=os.geteuid() == 0, why="another user's file")
+    disk = _build(tmp_path, "auto")
+    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    os.chown(disk.path(f"part/{NAME}"), 1000, 1000)
+    before = disk.snapshot()
+    with _workspace(disk) as workspace, pytest.raises(Unavailable):
+        act(runner(workspace), "append")
+    assert disk.snapshot() == before
+    os.chown(disk.path(f"part/{NAME}"), 0, 0)
+    with _workspace(disk) as workspace:
+        act(runner(workspace), "append")
+    assert os.listdir(disk.path("part")) == []
 
 
 @pytest.mark.parametrize("path", ["../outside.md", "/etc/passwd", "sub/../../outside.md", "sub\\x.md"])

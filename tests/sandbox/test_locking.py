@@ -19,6 +19,7 @@ from sandbox.errors import Abandoned, LockTimeout, RootUnusable
 from sandbox.names import RelPath
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
+from tests.require import require
 
 HOLDER = """
 import sys, time
@@ -240,3 +241,65 @@ def test_lock_file_that_was_replaced_while_waiting_is_not_trusted(
     with disk.open_root(lock_file=lock_file) as root, root.lock(timeout=1):
         assert taken[-1] == os.stat(lock_file).st_ino
         assert taken[0] != taken[-1]
+
+
+@pytest.mark.usefixtures("no_directory_locks")
+def test_lock_file_in_another_folder_than_was_meant_is_not_made(disk: Tree) -> None:
+    disk.build("part/", "other/")
+    status = os.stat(disk.path("part"))
+    identity = (status.st_dev, status.st_ino)
+    with disk.open_root(lock_file=disk.path("part/lock"), lock_folder=identity) as root:
+        with root.lock(timeout=1):
+            assert disk.exists("part/lock")
+        os.rename(disk.path("part"), disk.path("moved"))
+        os.rename(disk.path("other"), disk.path("part"))
+        with pytest.raises(RootUnusable), root.lock(timeout=1):
+            pass
+        os.rmdir(disk.path("part"))
+        os.symlink("moved", disk.path("part"))
+        with pytest.raises(RootUnusable), root.lock(timeout=1):
+            pass
+    assert os.listdir(disk.path("moved")) == ["lock"]
+
+
+@pytest.mark.usefixtures("no_directory_locks")
+@pytest.mark.parametrize("line", ["part/lock => ../secret", "part/lock => made", "part/lock/"])
+def test_what_is_no_lock_file_is_neither_followed_nor_waited_for(disk: Tree, line: str) -> None:
+    disk.build("secret: secret", "part/", line)
+    before = disk.snapshot()
+    with (
+        disk.open_root(lock_file=disk.path("part/lock")) as root,
+        pytest.raises(RootUnusable),
+        root.lock(timeout=1),
+    ):
+        pass
+    assert disk.snapshot() == {**before, "root": "folder"}
+
+
+@pytest.mark.usefixtures("no_directory_locks")
+def test_a_pipe_in_the_place_of_the_lock_file_keeps_nobody_waiting(disk: Tree) -> None:
+    disk.build("part/")
+    os.mkfifo(disk.path("part/lock"))
+    with (
+        disk.open_root(lock_file=disk.path("part/lock")) as root,
+        pytest.raises(RootUnusable),
+        root.lock(timeout=1),
+    ):
+        pass
+
+
+@pytest.mark.usefixtures("no_directory_locks")
+def test_neither_a_lock_file_nor_a_folder_of_another_account_is_opened(disk: Tree) -> None:
+    require("root", available=os.geteuid() == 0, why="another user's folder")
+    disk.build("part/")
+    os.chown(disk.path("part"), 1000, 1000)
+    with disk.open_root(lock_file=disk.path("part/lock")) as root:
+        with pytest.raises(RootUnusable), root.lock(timeout=1):
+            pass
+        assert os.listdir(disk.path("part")) == []
+        os.chown(disk.path("part"), 0, 0)
+        with root.lock(timeout=1):
+            pass
+        os.chown(disk.path("part/lock"), 1000, 1000)
+        with pytest.raises(RootUnusable), root.lock(timeout=1):
+            pass

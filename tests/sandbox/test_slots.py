@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import LinkRefused, RootUnusable, StorageFailed, TooLarge
+from sandbox.place import Place
 from sandbox.slots import Slot
 
 
@@ -84,3 +85,20 @@ def test_a_pipe_in_its_place_keeps_nobody_waiting(slot: Slot, tmp_path: Path) ->
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(RootUnusable):
         Slot(str(tmp_path / "gone"), "move.json", most=1)
+
+
+def test_a_place_that_is_another_folder_by_now_holds_no_slot(tmp_path: Path) -> None:
+    folder = tmp_path / "part"
+    folder.mkdir()
+    status = folder.stat()
+    place = Place(str(folder), (status.st_dev, status.st_ino))
+    kept = Slot(place, "move.json", most=100)
+    kept.write(b"one")
+    folder.rename(tmp_path / "moved")
+    folder.mkdir()
+    with pytest.raises(RootUnusable):
+        Slot(place, "move.json", most=100)
+    # One that is open stays with the folder that it was opened in.
+    kept.write(b"two")
+    assert (os.listdir(folder), (tmp_path / "moved/move.json").read_bytes()) == ([], b"two")
+    kept.close()

@@ -248,6 +248,6 @@ def test_what_a_worker_gets_of_the_state_is_never_a_link_to_what_it_must_not_hav
     place.unlink()
     (tmp_path / "elsewhere").mkdir()
     place.symlink_to(tmp_path / "elsewhere")
-    assert state.workspace(vault) == os.path.realpath(tmp_path / "elsewhere")
+    assert state.workspace(vault).place.path == os.path.realpath(tmp_path / "elsewhere")
     place.unlink()
-    assert state.workspace(vault) == os.path.realpath(place)
+    assert state.workspace(vault).place.path == os.path.realpath(place)

@@ -39,7 +39,7 @@ from fsnotes.notes.messages import COMMANDS, decode_command, encode_answer
 from fsnotes.notes.opening import READER, WRITER, WorkerOptions
 from fsnotes.notes.refusals import encode_error
 from fsnotes.notes.scope import Scope
-from fsnotes.state import StateFolder
+from fsnotes.state import Part, StateFolder
 from fsnotes.workers import Begun, JailedWorkspace, Worker, WorkerMaker, begin, begin_at_best
 from sandbox import errors as found
 from sandbox import records
@@ -977,12 +977,12 @@ def test_what_a_worker_gets_of_the_state_is_what_was_looked_at_wherever_its_name
         place.symlink_to(tmp_path / "disk")
     real, specs, locks = wiring.open_root, [], []
 
-    def lead_elsewhere(workspace: WorkspaceSettings, *, lock_file: str, **more: Any) -> Any:
-        locks.append(lock_file)
+    def lead_elsewhere(workspace: WorkspaceSettings, part: Part, **more: Any) -> Any:
+        locks.append(part.lock_file)
         for place in places:
             place.unlink()
             place.symlink_to(tmp_path / "state/private")
-        return real(workspace, lock_file=lock_file, **more)
+        return real(workspace, part, **more)
 
     def make(spec: JailSpec, *, require: Level) -> Worker:
         specs.append(spec)
@@ -992,7 +992,9 @@ def test_what_a_worker_gets_of_the_state_is_what_was_looked_at_wherever_its_name
     one = replace(two, workspaces=two.workspaces[:1], rules=two.rules[:1])
     wiring.build(one, environ={}, worker=make).close()
     disk = os.path.realpath(tmp_path / "disk")
-    assert (locks, [spec.index for spec in specs]) == ([f"{disk}/lock"], [disk])
+    status = os.stat(disk)
+    assert locks == [f"{disk}/lock"]
+    assert [(spec.index, spec.index_identity) for spec in specs] == [(disk, (status.st_dev, status.st_ino))]
 
 
 def test_a_workspace_without_a_jail_stands_beside_one_with_it(two: Settings) -> None:

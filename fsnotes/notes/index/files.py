@@ -1,5 +1,7 @@
 """The folder of the index, and how its files are opened: by SQLite alone, and only if they are plain files of ours.
 
+The folder is ours too, see `sandbox.own_files`.
+
 SQLite wants a path; names are looked at, removed and replaced through a descriptor of the folder. No other descriptor
 of a database is ever opened in this process: closing one would drop SQLite's locks.
 
@@ -17,13 +19,13 @@ import stat
 from typing import Final
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
+from sandbox.errors import RootUnusable
+from sandbox.own_files import open_own_file, open_own_folder
 
 CURRENT: Final = "search.sqlite3"
 NEXT: Final = "search-next.sqlite3"
 LOCK: Final = "search.lock"
 _COMPANIONS: Final = ("-journal", "-wal", "-shm")
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-_LOCK_FILE: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _UNQUOTED: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")
 
@@ -64,8 +66,8 @@ class Folder:
         self.path = path
         self._lock = -1
         try:
-            self._fd = os.open(path, _FOLDER)
-        except (OSError, ValueError) as error:
+            self._fd = open_own_folder(path)
+        except RootUnusable as error:
             raise Unavailable("the folder of the search index cannot be used") from error
 
     def close(self) -> None:
@@ -78,8 +80,8 @@ class Folder:
     def lock(self) -> None:
         """Become the only writer of all processes, until `close`. Raises Busy while another one is."""
         try:
-            descriptor = os.open(LOCK, _LOCK_FILE, 0o600, dir_fd=self._fd)
-        except OSError as error:
+            descriptor = open_own_file(LOCK, os.O_RDWR | os.O_CREAT, folder=self._fd)
+        except (OSError, RootUnusable) as error:
             raise Unavailable("the folder of the search index cannot be used") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -16,6 +16,7 @@ from fsnotes.notes.index import schema
 from fsnotes.notes.index.keeping import Keeper
 from fsnotes.notes.index.reader import Reader
 from tests.notes.index.shelves import BOOT, Shelf
+from tests.require import require
 
 
 def fill(shelf: Shelf, count: int = 60) -> None:
@@ -261,6 +262,38 @@ def test_only_one_keeps_an_index_and_others_read_it(shelf: Shelf) -> None:
         other.keep()
         with pytest.raises(Busy):
             shelf.keep()
+
+
+@pytest.mark.parametrize("change", [link, fifo, lambda file: (file.unlink(), file.mkdir())])
+def test_what_is_no_lock_is_not_followed_and_not_waited_for(
+    shelf: Shelf, change: Callable[[Path], object]
+) -> None:
+    made(shelf)
+    lock = shelf.index_path / "search.lock"
+    change(lock)
+    with pytest.raises(Unavailable):
+        shelf.keep()
+    assert sorted(shelf.finds("w1")) == ["1.md"]
+    if lock.is_dir():
+        lock.rmdir()
+    else:
+        lock.unlink()
+    shelf.settle()
+    assert shelf.finds("w1") == ["1.md"]
+
+
+def test_the_folder_of_another_account_holds_no_index_of_ours(shelf: Shelf) -> None:
+    require("root", available=os.geteuid() == 0, why="another user's folder")
+    made(shelf)
+    before = sorted(os.listdir(shelf.index_path))
+    os.chown(shelf.index_path, 1000, 1000)
+    with pytest.raises(Unavailable):
+        shelf.finds("w1")
+    with pytest.raises(Unavailable):
+        shelf.keep()
+    assert sorted(os.listdir(shelf.index_path)) == before
+    os.chown(shelf.index_path, 0, 0)
+    assert shelf.finds("w1") == ["1.md"]
 
 
 def test_a_reader_writes_nothing(shelf: Shelf) -> None:

@@ -291,6 +291,58 @@ def test_a_workspace_of_which_the_identity_is_known_is_accepted() -> None:
     assert done.stdout == "contained\n", done.stderr
 
 
+INDEX = """
+import functools, stat
+os.mkdir(folder + '/../index', 0o700)
+index = os.path.dirname(folder) + '/index'
+known = os.stat(index)
+{change}
+JailSpec = functools.partial(JailSpec, index=index, index_identity=(known.st_dev, known.st_ino))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("", None),
+        ("os.rename(index, index + '-moved'); os.mkdir(index, 0o700)", "moved or replaced"),
+        ("os.rename(index, index + '-moved'); os.symlink(index + '-moved', index)", "is no folder"),
+        ("os.rename(index, index + '-moved'); os.symlink('/etc', index)", "is no folder"),
+        ("os.rmdir(index)", "is not there"),
+    ],
+)
+@pytest.mark.parametrize("want", ["contained", "full"])
+def test_another_folder_of_the_index_than_was_meant_is_refused(
+    change: str, said: str | None, want: str
+) -> None:
+    need_level("root" if os.geteuid() == 0 else "user", Level(want))
+    with workspace() as folder:
+        done = begin(folder, before=INDEX.format(change=change), want=want)
+    assert done.stderr == ""
+    if said is None:
+        assert done.stdout == f"{want}\n"
+    else:
+        assert (done.returncode, said in done.stdout) == (3, True), done.stdout
+
+
+@pytest.mark.parametrize("want", ["contained", "full"])
+@pytest.mark.parametrize(("owner", "accepted"), [(USER, True), (0, False), (USER + 1, False)])
+def test_a_folder_of_the_index_is_for_the_account_that_it_belongs_to(
+    want: str, owner: int, accepted: bool
+) -> None:
+    """Root's worker becomes the owner of its workspace: what is root's own, or another's, is not for that one."""
+    need_level("root", Level(want))
+    with workspace() as folder:
+        os.chown(folder, USER, USER)
+        os.chmod(os.path.dirname(folder), 0o755)  # noqa: S103 - for the other account
+        before = INDEX.format(change=f"os.chown(index, {owner}, {owner})")
+        done = begin(folder, before=before, want=want, kind="ro")
+    assert (done.stderr, done.returncode) == ("", 0 if accepted else 3)
+    assert done.stdout == (
+        f"{want}\n" if accepted else "the folder of the index belongs to another account\n"
+    )
+
+
 def test_a_workspace_behind_a_folder_that_is_closed_to_its_owner_is_served_by_root() -> None:
     """Its worker, which becomes the owner, never needs to go the way there."""
     need_level("root", Level.FULL)

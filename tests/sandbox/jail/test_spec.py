@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec, Limits, index_path, workspace_path
+from sandbox.jail.worker import order, read_order
+from sandbox.records import replace
 from tests.sandbox.jail.test_report import report
 
 GOOD: dict[str, Any] = {"workspace": "/home/me/notes", "kind": "rw", "handler": "a:b", "index": "/state/ws/1"}
@@ -30,6 +33,7 @@ GOOD: dict[str, Any] = {"workspace": "/home/me/notes", "kind": "rw", "handler": 
         {"workspace": "/"},
         {"kind": "root"},
         {"kind": "index", "index": None},
+        {"index": None, "index_identity": (1, 2)},
         {"want": Level.PARTIAL},
         {"want": Level.NONE},
     ],
@@ -41,10 +45,24 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"index": "/home/me/notes-state"}, {"index": None}, {"workspace": "/"} | {"index": None}]
+    "change",
+    [
+        {"index": "/home/me/notes-state"},
+        {"index": None},
+        {"workspace": "/"} | {"index": None},
+        {"index_identity": (1, 2)},
+    ],
 )
 def test_the_nearest_sensible_things_are_accepted(change: dict[str, Any]) -> None:
     JailSpec(**{**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "identities", [{}, {"identity": (1, 2)}, {"identity": (1, 2), "index_identity": (3, 4)}]
+)
+def test_an_order_says_all_that_a_worker_needs_but_where_it_imports_from(identities: dict[str, Any]) -> None:
+    spec = JailSpec(**GOOD, **identities, options={"a": [1]}, import_paths=("/lib",))
+    assert read_order(json.loads(json.dumps(order(spec)))) == replace(spec, import_paths=())
 
 
 @pytest.mark.parametrize(
