@@ -516,7 +516,8 @@ def test_both_outputs_say_what_workers_get_of_the_state_that_run_as_somebody_els
     assert f"uid {USER}" in why
     assert str(common.state) in why
     assert workspace["weaknesses"] == [
-        f"moves that rewrite links are refused, since its workers get no part of the state folder; {why}"
+        "moves that rewrite links are refused and there is no search index,"
+        f" since its workers get no part of the state folder; {why}"
     ]
     done = common.run("doctor", "Notes", command=command)
     assert (done.code, f"  state part    none: {why}\n" in done.out) == (0, True)
