@@ -515,10 +515,11 @@ def test_both_outputs_say_what_workers_get_of_the_state_that_run_as_somebody_els
     why = workspace["statePartWhy"]
     assert f"uid {USER}" in why
     assert str(common.state) in why
-    assert workspace["weaknesses"] == [
-        "moves that rewrite links are refused and there is no search index,"
-        f" since its workers get no part of the state folder; {why}"
-    ]
+    said = (
+        "moves that rewrite links are refused and there is no search index, since its workers get no part of the state"
+        f" folder; {why}"
+    )
+    assert workspace["weaknesses"] == [said]
     done = common.run("doctor", "Notes", command=command)
     assert (done.code, f"  state part    none: {why}\n" in done.out) == (0, True)
     assert f"  weaknesses    {workspace['weaknesses'][0]}\n" in done.out
