@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -14,6 +15,7 @@ import pytest
 from fsnotes.access import Right
 from fsnotes.errors import FsnotesError, NoRoom, NotAllowed, NoteChanged, NoteNotFound, Unavailable
 from fsnotes.outcomes import Deletion
+from fsnotes.service import Service
 from fsnotes.wiring import ResolverChoice
 from sandbox.jail.report import Level
 from sandbox.policy import Mounts, Policy, Quota
@@ -211,6 +213,36 @@ def read_only_file_system(household: Household) -> None:
     assert isinstance(answer(service, ALICE, uri, "mine.md", asked, accept("mine.md")), Deletion)
 
 
+def full_disk_beneath_the_state(household: Household) -> None:
+    """No index can be made there, and a search finds everything all the same."""
+    for number in range(300):
+        household.write(f"{number}.md", f"word {number}\n" * 200)
+    state = household.top / "small"
+    state.mkdir(mode=0o700)
+    mount("-t", "tmpfs", "-o", "size=256k,mode=700", "none", str(state))
+    product = household.product(state="small")
+    product.keep_indexes()
+    (upkeep,) = product._upkeeps
+    for round_ in range(5):
+        assert _found(product.service, household, "word") == 300
+        household.write("new.md", f"other{round_}")
+        assert _found(product.service, household, f"other{round_}") == 1
+        assert not upkeep.standing().settled
+        time.sleep(0.2)
+
+
+def _found(service: Service, household: Household, query: str) -> int:
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = service.search(ALICE, household.uri, query, limit=200, cursor=cursor)
+        found += [hit.path for hit in page.hits]
+        cursor = page.cursor
+        if cursor is None:
+            assert len(set(found)) == len(found)
+            return len(found)
+
+
 CASES: tuple[Callable[[Household], None], ...] = (
     bind_mount_of_a_folder,
     bind_mount_of_a_file,
@@ -222,6 +254,7 @@ CASES: tuple[Callable[[Household], None], ...] = (
     small_disk,
     quota_beside_a_mount,
     read_only_file_system,
+    full_disk_beneath_the_state,
 )
 
 if __name__ == "__main__":
