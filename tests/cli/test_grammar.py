@@ -15,7 +15,8 @@ from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
     (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("search",), ("create",), ("edit",),
-    ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
+    ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",),
+    ("index",), ("keys",),
     ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {

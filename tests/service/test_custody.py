@@ -243,7 +243,7 @@ def on_another_file_system(top: str) -> None:
 
 def inline(desk: Desk, root: Root) -> InlineRunner:
     return InlineRunner(
-        {"Notes": (root, ())}, quotas={"Notes": Quota()}, parts={"Notes": desk.part.check_own()}
+        {"Notes": (root, ())}, quotas={"Notes": Quota()}, parts={"Notes": desk.part.check_own()}, boot=None
     )
 
 
