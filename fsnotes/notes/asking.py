@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from fsnotes.errors import IndexUnusable
-from fsnotes.notes.commands import Hit, HitLine, Skipped
+from fsnotes.notes.commands import Hit, HitLine, Skipped, by_reason
 from fsnotes.notes.index import answering
 from fsnotes.notes.index.known import NEXT_ID, Known
 from fsnotes.notes.index.matching import Matcher
@@ -46,18 +47,18 @@ def search_index(
 
         found = comb_index(reader, workspace.root, asked, command, known, clock)
         hits, mark, ahead, standing = found.hits, found.after and str(found.after), found.left, found.standing
-        crowded = 0
+        left_out: tuple[str, ...] = ()
     else:
         after = None if command.after is None else Position.parse(command.after)
         page = answering.page(
             reader, workspace.root, asked, limit=command.limit, clock=clock, after=after, known=known
         )
         hits, mark, ahead, standing = page.hits, page.after and str(page.after), page.total, page.standing
-        crowded = page.crowded
+        left_out = page.left_out
     not_text = sum(asked.admits(path) for (path,) in unread)
     return IndexSearched(
         tuple(map(told, hits)),
-        _counted(not_text=not_text, too_many=crowded),
+        _counted(("not_text",) * not_text + tuple(why for why in left_out if why != "not_text")),
         mark,
         standing.generation,
         upto,
@@ -82,13 +83,12 @@ def search_paths(
             workspace.root, asked, command.paths, clock=clock, most=command.limit
         )
         hits, left, within = through.hits, through.left, 0
-        skipped = _counted(not_text=through.unread, too_many=through.crowded)
+        skipped = _counted(through.left_out)
     return PathsSearched(tuple(map(told, hits)), skipped, len(command.paths) - len(left), within)
 
 
-def _counted(**counts: int) -> tuple[Skipped, ...]:
-    """Return what was left out, by reason."""
-    return tuple(Skipped(None, count, reason) for reason, count in counts.items() if count)
+def _counted(reasons: Iterable[str]) -> tuple[Skipped, ...]:
+    return by_reason(Skipped(None, 1, reason) for reason in reasons)
 
 
 def told(hit: answering.Hit) -> Hit:

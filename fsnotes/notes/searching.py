@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from fsnotes.errors import NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
-from fsnotes.notes.index.bounds import LOOK_SECONDS, WHOLE_BYTES
-from fsnotes.notes.index.matching import Matcher, Subject
-from fsnotes.notes.index.pieces import TooLargeToKnow, look_through
+from fsnotes.notes.index.bounds import WHOLE_BYTES
+from fsnotes.notes.index.matching import Matcher
+from fsnotes.notes.index.pieces import TooLargeToKnow, look_into
 from fsnotes.notes.index.queries import parse
-from fsnotes.notes.index.snippets import Line, shown_title, snippets
+from fsnotes.notes.index.snippets import Line, shown_title
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
@@ -150,13 +150,7 @@ class _Words:
         self._clock = clock
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:  # noqa: ARG002
-        if len(data) > WHOLE_BYTES:
-            end = self._clock() + LOOK_SECONDS
-            return look_through(self._matcher, path, data, is_late=lambda: not self._clock() < end)
-        note = Subject(path, data)
-        if not self._matcher.matches(note):
-            return None
-        return note.title, snippets(self._matcher, note.body.text)
+        return look_into(self._matcher, path, data, clock=self._clock)
 
 
 def _expression(query: str) -> _Seeker:

@@ -21,6 +21,7 @@ from fsnotes.errors import InvalidArgument
 from fsnotes.hits import NotesFound
 from fsnotes.service import Service
 from sandbox.errors import WatchUnavailable
+from sandbox.policy import Policy
 from tests.notes.index import oracle
 from tests.service.conftest import ALICE, BOB, Household
 
@@ -412,3 +413,21 @@ def test_the_worker_of_an_index_may_be_killed_at_any_moment(jailed: Household) -
     settle(product)
     jailed.write("new.md", "word")
     assert len(paths(product.service, jailed, "word", limit=200)) == 201
+
+
+def test_a_large_note_is_found_by_its_text_and_counted_where_its_tags_must_be_known(
+    household: Household,
+) -> None:
+    household.policy = Policy(max_file_bytes=4 << 20)
+    household.write("large.md", "# Large\n\n#tag zebra\n" + "filling " * 200_000 + "\nthe end of it\n")
+    household.write("small.md", "#tag zebra\n")
+    with kept(household) as service:
+        for _ in range(2):
+            assert sorted(paths(service, household, "zebra")) == ["large.md", "small.md"]
+            assert paths(service, household, '"end of it"') == ["large.md"]
+            assert paths(service, household, "zebra", tag="tag") == ["small.md"]
+            household.write(
+                "large.md", "# Large\n\n#tag zebra\n" + "Filling " * 200_000 + "\nthe end of it\n"
+            )
+        listed = pages(service, household, "zebra", tag="tag")
+        assert [hit.path for page in listed for hit in page.hits] == ["small.md"]

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from fsnotes.errors import NotText
-from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
+from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS, WHOLE_BYTES
 from fsnotes.notes.index.known import Known
-from fsnotes.notes.index.matching import Matcher, Subject
+from fsnotes.notes.index.pieces import TooLargeToKnow, look_into
 from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked, Position, candidates
-from fsnotes.notes.index.snippets import Line, shown_title, snippets
-from fsnotes.notes.tags import TooManyTags
+from fsnotes.notes.index.snippets import Line, shown_title
+from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Content, Root
@@ -42,26 +42,25 @@ class Page(NamedTuple):
     """Hits in order. *after* is where the next page goes on, None at the end; *total* is at most how many there are.
 
     *total* is exact if the index is, nothing in it has changed and `Query.exact`. *standing* is that of the index.
-    *crowded* counts the notes whose tags the query asks for and that have more of them than is looked at.
+    *left_out* are the reasons for which notes could not be looked into, one for each.
     """
 
     hits: tuple[Hit, ...]
     after: Position | None
     total: int
     standing: Standing
-    crowded: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 class LookedThrough(NamedTuple):
-    """Hits among notes that were read, those paths that are left for another call, and how many could not be read.
+    """Hits among notes that were read, and those paths that are left for another call.
 
-    *crowded* as for a `Page`.
+    *left_out* as for a `Page`.
     """
 
     hits: tuple[Hit, ...]
     left: tuple[str, ...]
-    unread: int
-    crowded: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 def page(
@@ -86,25 +85,20 @@ def page(
         state = standing(view)
         found = candidates(view, asked, after=after, most=limit + spare, known=known)
     hits: list[Hit] = []
-    size = crowded = 0
+    left_out: list[str] = []
+    size = 0
     for place, candidate in enumerate(found.candidates, start=1):
         data = read_as_known(root, candidate.path, candidate.stat, known)
         if data is not None:
             size += len(data)
-            try:
-                hit = _meant(asked.matcher, candidate.path, data, asked)
-            except NotText:
-                hit = None
-            except TooManyTags:
-                hit = None
-                crowded += 1
-            if hit is not None:
-                hits.append(hit)
+            _look(candidate.path, data, asked, hits, left_out, clock)
         if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
             last = place == len(found.candidates) and not found.more
-            return Page(tuple(hits), None if last else candidate.position, found.total, state, crowded)
+            return Page(
+                tuple(hits), None if last else candidate.position, found.total, state, tuple(left_out)
+            )
     rest = found.candidates[-1].position if found.more and found.candidates else None
-    return Page(tuple(hits), rest, found.total, state, crowded)
+    return Page(tuple(hits), rest, found.total, state, tuple(left_out))
 
 
 def look_through(
@@ -116,24 +110,17 @@ def look_through(
     """
     end = clock() + CALL_SECONDS
     hits: list[Hit] = []
-    size = unread = crowded = 0
+    left_out: list[str] = []
+    size = 0
     for place, path in enumerate(paths):
         if place and (len(hits) >= most or size >= CALL_BYTES or clock() >= end):
-            return LookedThrough(tuple(hits), tuple(paths[place:]), unread, crowded)
+            return LookedThrough(tuple(hits), tuple(paths[place:]), tuple(left_out))
         data = read_note(root, path) if asked.admits(path) else None
         if data is None:
             continue
         size += len(data)
-        try:
-            hit = _meant(asked.matcher, path, data, asked)
-        except NotText:
-            unread += 1
-        except TooManyTags:
-            crowded += 1
-        else:
-            if hit is not None:
-                hits.append(hit)
-    return LookedThrough(tuple(hits), (), unread, crowded)
+        _look(path, data, asked, hits, left_out, clock)
+    return LookedThrough(tuple(hits), (), tuple(left_out))
 
 
 def read_note(root: Root, path: str) -> bytes | None:
@@ -162,11 +149,31 @@ def _content(root: Root, path: str) -> Content | None:
         return None
 
 
-def _meant(matcher: Matcher, path: str, data: bytes, asked: Asked) -> Hit | None:
-    note = Subject(path, data)
-    if not matcher.matches(note):
-        return None
+def _look(
+    path: str, data: bytes, asked: Asked, hits: list[Hit], left_out: list[str], clock: Callable[[], float]
+) -> None:
+    """Look into a note, and note what became of it."""
+    try:
+        hit = _meant(path, data, asked, clock)
+    except NotText:
+        left_out.append("not_text")
+    except TooManyTags:
+        left_out.append("too_many")
+    except TooLargeToKnow:
+        left_out.append("too_large")
+    else:
+        if hit is not None:
+            hits.append(hit)
+
+
+def _meant(path: str, data: bytes, asked: Asked, clock: Callable[[], float]) -> Hit | None:
     key = asked.tag_key()
-    if key is not None and all(tag.key != key for tag in note.contents.tags):
+    is_large = len(data) > WHOLE_BYTES
+    if key is not None and not (may_have_tag(data, key) if is_large else has_tag(data, key, path=path)):
         return None
-    return Hit(path, shown_title(note.title), snippets(matcher, note.body.text))
+    found = look_into(asked.matcher, path, data, clock=clock)
+    if found is None:
+        return None
+    if key is not None and is_large:
+        raise TooLargeToKnow
+    return Hit(path, shown_title(found[0]), found[1])

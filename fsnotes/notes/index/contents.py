@@ -64,6 +64,16 @@ def contents_of(data: bytes, *, path: str, with_tags: bool = True) -> Contents:
     )
 
 
+def text_of(data: bytes, *, path: str) -> Contents:
+    """Return what is in a large note without a scan of it: its text, title and properties. Raises NotText."""
+    text = decoded(data, path=path)
+    try:
+        properties = values_of(read_properties(data, path=path))
+    except InvalidYaml:
+        properties = {}
+    return Contents(text, title_of(data, ""), (), (), (), properties)
+
+
 def title_from(path: str) -> str:
     """Return the title of a note that nothing but its path names."""
     return " ".join(stem(path.rpartition("/")[2]).split())

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from fsnotes.errors import InvalidYaml
+from fsnotes.notes.index.bounds import LOOK_SECONDS, WHOLE_BYTES
 from fsnotes.notes.index.contents import values_of
-from fsnotes.notes.index.matching import Matcher, Place, has_value
+from fsnotes.notes.index.matching import Matcher, Place, Subject, has_value
 from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words
 from fsnotes.notes.index.snippets import Line, shown_words, snippets
 from fsnotes.notes.markdown.lines import unified
@@ -30,8 +31,25 @@ PIECE: Final = 1 << 18
 OVERLAP: Final = 4_096
 
 
+Clock = Callable[[], float]
+
+
 class TooLargeToKnow(Exception):
     """A note is so large that it would take too long to find out what is asked about it."""
+
+
+def look_into(
+    matcher: Matcher, path: str, data: bytes, *, clock: Clock
+) -> tuple[str, tuple[Line, ...]] | None:
+    """Return the title of a note and the lines that show why the query means it; None if it does not.
+
+    A large one is looked through for LOOK_SECONDS at the most. Raises NotText, TooManyTags and TooLargeToKnow.
+    """
+    if len(data) > WHOLE_BYTES:
+        end = clock() + LOOK_SECONDS
+        return look_through(matcher, path, data, is_late=lambda: not clock() < end)
+    note = Subject(path, data)
+    return (note.title, snippets(matcher, note.body.text)) if matcher.matches(note) else None
 
 
 def look_through(

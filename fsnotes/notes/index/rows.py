@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from fsnotes.errors import NotText
 from fsnotes.notes.etags import etag
 from fsnotes.notes.index import marks
-from fsnotes.notes.index.contents import Contents, contents_of, title_from
+from fsnotes.notes.index.bounds import WHOLE_BYTES
+from fsnotes.notes.index.contents import Contents, contents_of, text_of, title_from
 from fsnotes.notes.index.folding import indexed
 from fsnotes.notes.model import stem
 from fsnotes.notes.tags import TooManyTags
@@ -61,10 +62,14 @@ class Row(NamedTuple):
 def row_of(path: str, data: bytes, stat: Stat, *, sure: bool) -> Row:
     """Return what is written of the note *path*; *sure* if nobody can have written it since *stat* unnoticed.
 
-    One with more tags than a note may have is never sure, since its tags are not known.
+    One with more tags than a note may have is never sure, since its tags are not known; nor is a large one, of which
+    only the text is.
     """
     try:
-        contents = contents_of(data, path=path)
+        if len(data) > WHOLE_BYTES:
+            contents, sure = text_of(data, path=path), False
+        else:
+            contents = contents_of(data, path=path)
     except TooManyTags:
         contents, sure = contents_of(data, path=path, with_tags=False), False
     except NotText:

@@ -239,7 +239,7 @@ def test_notes_can_be_looked_through_without_an_index(shelf: Shelf) -> None:
     paths = ["a/1.md", "a/2.md", "b/3.md", "a/4.md", "a/none.md", "../x.md"]
     looked = look_through(shelf.root, shelf.asked("word", folder="a", tag="t"), paths, clock=lambda: 0.0)
     assert [hit.path for hit in looked.hits] == ["a/1.md"]
-    assert (looked.left, looked.unread) == ((), 1)
+    assert (looked.left, looked.left_out) == ((), ("not_text",))
     ticks = itertools.count()
     looked = look_through(shelf.root, shelf.asked("word"), paths, clock=lambda: float(next(ticks)))
     assert (len(looked.hits), looked.left) == (1, tuple(paths[1:]))
