@@ -92,7 +92,7 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
         case FindNotes():
             return finding.find(root, scope, command)
         case CountTags():
-            return tagging.count(root, scope, command)
+            return tagging.count(root, scope, command, reader=workspace.index)
         case FindLinks():
             return linking.find(workspace, scope, command)
         case SearchNotes():

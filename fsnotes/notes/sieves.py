@@ -14,6 +14,7 @@ from fsnotes.notes.scanning import Seen
 from fsnotes.notes.stretches import Wanted
 
 if TYPE_CHECKING:
+    from fsnotes.notes.index.known import Use
     from fsnotes.notes.index.reader import Reader
     from fsnotes.notes.index.rows import Stat
 
@@ -41,6 +42,30 @@ def with_link_to(reader: Reader | None, path: str) -> Wanted | None:
 
     name = link_stem(path)
     return None if name is None else _may_have(reader, "links", name)
+
+
+class KnownTags:
+    """The tags of notes that the index knows, as far as they begin with *prefix*: the others have to be looked into."""
+
+    def __init__(self, reader: Reader, prefix: str) -> None:
+        self._reader = reader
+        self._prefix = prefix
+        self._uses: dict[str, list[Use]] = {}
+
+    def wanted(self, notes: Sequence[Seen]) -> frozenset[str]:
+        """Say which notes it does not know."""
+        from fsnotes.notes.index.known import tags_known
+
+        stats = _stats(notes)
+        try:
+            self._uses = tags_known(self._reader, stats, prefix=self._prefix)
+        except IndexUnusable:
+            self._uses = {}
+        return frozenset(path for path, _ in stats if path not in self._uses)
+
+    def of(self, path: str) -> Sequence[Use]:
+        """Return the tags of one of the notes that it was asked about last: key, spelling, and uses."""
+        return self._uses.get(path, ())
 
 
 def _may_have(reader: Reader | None, table: str, key: str) -> Wanted | None:

@@ -68,15 +68,16 @@ class Stretch:
         after: str | None,
         entries: int = ENTRIES,
         wanted: Wanted | None = None,
+        passed: Callable[[str], None] = lambda _: None,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Begin it. With *wanted*, the others are passed by. Raises what `walk` raises."""
+        """Begin it. With *wanted*, the others are passed by, and *passed* hears of each. Raises what `walk` raises."""
         self.resume: str | None = None
         self._clock = clock
         self._steps = walk(root, scope, folder, recursive=recursive, after=after)
         self._entries = max(1, min(entries, ENTRIES if wanted is None else MANY_ENTRIES))
         if wanted is not None:
-            self._steps = _chosen(self._steps, wanted)
+            self._steps = _chosen(self._steps, wanted, passed)
         self._shelves = root.shelves()
         self._seen = self._size = self._told = 0
         self._skipped: list[Skipped] = []
@@ -148,10 +149,15 @@ class Stretch:
         )
 
 
-def _chosen(steps: Iterator[tuple[Position, Finding]], wanted: Wanted) -> Iterator[tuple[Position, Finding]]:
-    """Yield all *steps*, with nothing found where a note is not wanted."""
+def _chosen(
+    steps: Iterator[tuple[Position, Finding]], wanted: Wanted, passed: Callable[[str], None]
+) -> Iterator[tuple[Position, Finding]]:
+    """Yield all *steps*, with nothing found where a note is not wanted: it is told of as it is passed by."""
     while batch := list(itertools.islice(steps, _BATCH)):
         chosen = wanted([finding for _, finding in batch if isinstance(finding, Seen)])
         for position, finding in batch:
-            is_passed = isinstance(finding, Seen) and str(finding.path) not in chosen
-            yield position, None if is_passed else finding
+            if isinstance(finding, Seen) and (path := str(finding.path)) not in chosen:
+                passed(path)
+                yield position, None
+            else:
+                yield position, finding

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from fsnotes.errors import NotText
 from fsnotes.notes.commands import CountTags, NoteStat, Scanned, ScanNotes, TagCount, TagsCounted
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.sieves import with_tag
-from fsnotes.notes.stretches import Clock, Stretch
+from fsnotes.notes.sieves import KnownTags, with_tag
+from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
 from fsnotes.notes.tags import TooManyTags, has_tag, tags_of
 from sandbox.root import Root
 
@@ -21,10 +21,38 @@ if TYPE_CHECKING:
     from fsnotes.notes.index.reader import Reader
 
 
-def count(root: Root, scope: Scope, command: CountTags, *, clock: Clock = time.monotonic) -> TagsCounted:
-    """Count the tags in a stretch of the workspace's notes; see `CountTags`."""
-    stretch = Stretch(root, scope, after=command.after, clock=clock)
+def count(
+    root: Root,
+    scope: Scope,
+    command: CountTags,
+    *,
+    reader: Reader | None = None,
+    clock: Clock = time.monotonic,
+) -> TagsCounted:
+    """Count the tags in a stretch of the workspace's notes; see `CountTags`. *reader* reads the index."""
     found: dict[str, tuple[str, int]] = {}
+
+    def take(key: str, name: str, uses: int) -> None:
+        shown, before = found.get(key) or (name, 0)
+        if not before:
+            stretch.tell(len(shown))
+        found[key] = shown, before + uses
+
+    known = None if reader is None else KnownTags(reader, command.prefix)
+
+    def passed(path: str) -> None:
+        for use in known.of(path) if known is not None else ():
+            take(*use)
+
+    stretch = Stretch(
+        root,
+        scope,
+        after=command.after,
+        entries=MANY_ENTRIES,
+        wanted=None if known is None else known.wanted,
+        passed=passed,
+        clock=clock,
+    )
     with closing(stretch.notes()) as notes:
         for note, data in notes:
             try:
@@ -37,10 +65,7 @@ def count(root: Root, scope: Scope, command: CountTags, *, clock: Clock = time.m
                 continue
             for use in uses:
                 if use.key.startswith(command.prefix):
-                    shown, before = found.get(use.key) or (use.name, 0)
-                    if not before:
-                        stretch.tell(len(shown))
-                    found[use.key] = shown, before + use.uses
+                    take(use.key, use.name, use.uses)
     tags = tuple(TagCount(shown, uses) for shown, uses in found.values())
     return TagsCounted(tags, stretch.counted, stretch.resume)
 

@@ -206,6 +206,9 @@ def test_tags_and_links_are_those_of_the_notes_whatever_the_index_knows(househol
             note.path for note in service.list(ALICE, household.uri, recursive=True, limit=200, **query).notes
         ]
 
+    def counted(service: Service) -> dict[str, int]:
+        return {tag.tag.casefold(): tag.count for tag in service.tags(ALICE, household.uri, limit=200).tags}
+
     def linked(service: Service, path: str) -> list[str]:
         return [link.source for link in service.links(ALICE, household.uri, path, direction="in").links]
 
@@ -222,6 +225,8 @@ def test_tags_and_links_are_those_of_the_notes_whatever_the_index_knows(househol
                     path for path in ("a.md", "c.md") if (household.vault / path).exists()
                 ]
                 assert listed(one, tag="t7") == ["many.md"]
+            assert counted(service) == counted(plain) != {}
+            assert service.tags(ALICE, household.uri).skipped == plain.tags(ALICE, household.uri).skipped
             assert linked(service, "target") == linked(plain, "target")
             assert len(linked(service, "target")) == 3
             household.write("c.md", "---\ntags: [Tag]\n---\n")

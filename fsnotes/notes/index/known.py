@@ -55,6 +55,43 @@ def unknown(
     return frozenset(asked)
 
 
+MOST_TAGS: Final = 5_000
+"""How many uses of tags are told of at once."""
+
+
+Use = tuple[str, str, int]
+"""A tag's key, its spelling, and how often it is used."""
+
+
+def tags_known(reader: Reader, notes: Iterable[tuple[str, Stat]], *, prefix: str) -> dict[str, list[Use]]:
+    """Return the tags of those *notes* that the index knows, by their paths, as far as they begin with *prefix*.
+
+    Of more than MOST_TAGS together, none are known. Raises IndexUnusable.
+    """
+    asked = dict(notes)
+    paths = list(asked)
+    uses: dict[str, list[Use]] = {}
+    with reader.view() as view:
+        for start in range(0, len(paths), _MOST):
+            known = {
+                number: path
+                for path, number, *numbers in _docs(view, paths[start : start + _MOST])
+                if asked[path] == Stat(*numbers)
+            }
+            places = ", ".join("?" * len(known))
+            rows = view.rows(_TAGS.format(places), *known, MOST_TAGS + 1)
+            if len(rows) > MOST_TAGS:
+                continue
+            uses |= {path: [] for path in known.values()}
+            for number, key, name, count in rows:
+                if key.startswith(prefix):
+                    uses[known[number]].append((key, name or key, count))
+    return uses
+
+
+_TAGS: Final = "SELECT doc, tag, name, uses FROM tags WHERE doc IN ({}) LIMIT ?"
+
+
 _HAVING: Final = {
     "links": "SELECT doc FROM links WHERE stem = ? AND doc IN ({})",
     "tags": "SELECT doc FROM tags WHERE tag = ? AND doc IN ({})",

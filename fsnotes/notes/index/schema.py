@@ -43,6 +43,7 @@ TABLES: Final = (
     """CREATE TABLE tags (
         tag TEXT NOT NULL, doc INTEGER NOT NULL, name TEXT, uses INTEGER NOT NULL, PRIMARY KEY (tag, doc)
     ) WITHOUT ROWID""",
+    "CREATE INDEX tags_by_doc ON tags (doc)",
     "CREATE TABLE masked (id INTEGER PRIMARY KEY, moved INTEGER NOT NULL)",
     "CREATE INDEX masked_moved ON masked (moved) WHERE moved",
     """CREATE TABLE meta (

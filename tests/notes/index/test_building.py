@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from fsnotes.notes.commands import Skipped
+from fsnotes.notes import stretches, tagging
+from fsnotes.notes.commands import CountTags, Skipped
 from fsnotes.notes.etags import etag
 from fsnotes.notes.index import bounds, building, keeping
 from fsnotes.notes.index.keeping import Keeper, Progress
@@ -397,3 +399,30 @@ def test_a_reader_is_told_which_state_of_a_note_is_indexed(shelf: Shelf) -> None
         assert known(view, ["a.md", "b.md", "c.md"]) == {"a.md": etag(b"word"), "b.md": etag(b"\xff")}
         assert known(view, []) == {}
         assert len(known(view, [f"{number}.md" for number in range(2_000)] + ["a.md"])) == 1
+
+
+def test_tags_are_counted_once_however_often_a_call_ends_among_known_notes(shelf: Shelf) -> None:
+    for number in range(100):
+        shelf.write(f"{number:03}.md", f"#all #t{number}" + (" [" if number % 9 == 0 else ""))
+    shelf.settle()
+    for number in range(0, 100, 7):
+        shelf.write(f"{number:03}.md", f"#all #t{number} #new")
+    found: Counter[str] = Counter()
+    after: str | None = None
+    calls = 0
+    while True:
+        ticks = itertools.count()
+        part = tagging.count(
+            shelf.root,
+            Scope((ROOT,)),
+            CountTags("", after),
+            reader=shelf.reader,
+            clock=lambda: next(ticks) * stretches.CALL_SECONDS / 15,  # noqa: B023 - called at once
+        )
+        calls += 1
+        found.update({tag.tag: tag.count for tag in part.tags})
+        after = part.resume
+        if after is None:
+            break
+    assert found == {"all": 100, "new": 15} | {f"t{number}": 1 for number in range(100)}
+    assert calls > 3
