@@ -81,7 +81,8 @@ def begin(worker: Employed, spec: JailSpec, *, require: Level) -> Report:
 def hear(worker: Employed, spec: JailSpec) -> Report:
     """Let *worker* lock itself down by *spec*, and return its report as far as the kernel does not contradict it.
 
-    A worker whose report has `failed` serves nothing. Raises WorkerFailed.
+    For the thread that started it, whose filters it has inherited. A worker whose report has `failed` serves nothing.
+    Raises WorkerFailed.
     """
     try:
         sent = worker.ask(
@@ -114,7 +115,7 @@ def _contradict(report: Report, worker: Employed, spec: JailSpec) -> Report:
     seen = outside.look(worker.process.serving.pid)
     if seen is None:
         raise UNSEEN.failure(sent=False)
-    return outside.confirm(report, seen, spec.limits)
+    return outside.confirm(report, seen, spec.limits, ours=outside.inherited())
 
 
 def missing(report: Report, require: Level) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,9 @@ accounts, the threads, the process number in the innermost namespace, and the li
 other namespaces cannot be seen of a process that hides its memory, unless by root.
 
 A worker that was taken over before the look cannot change these back: all of them only ever grow stricter.
+
+What holds for a worker may come from elsewhere, and holds all the same, with one exception: a filter that this process
+has itself, as in a container, says nothing about what a worker added. So the filters are counted.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ class Seen:
     """A worker as the kernel describes it to others."""
 
     seccomp: int
+    filters: int | None
+    """How many seccomp filters it is behind; None where the kernel does not say (before 5.9)."""
     no_new_privs: bool
     capabilities: int
     """All sets together, the bounding set aside."""
@@ -58,9 +63,23 @@ def look(pid: int) -> Seen | None:
         return None
 
 
-def confirm(report: Report, seen: Seen, limits: Limits) -> Report:
-    """Return *report* with every layer failed that claims to be enforced and is seen not to be."""
-    lies = _contradicted(seen, limits)
+def inherited() -> int | None:
+    """Return how many filters a worker has from the calling thread, which started it; None where nobody can say."""
+    status = _read("/proc/thread-self/status")
+    try:
+        fields = _fields(status or "")
+        return _filters(fields) if int(fields["Seccomp"]) else 0
+    except (KeyError, ValueError):
+        return None
+
+
+def confirm(report: Report, seen: Seen, limits: Limits, *, ours: int | None) -> Report:
+    """Return *report* with every layer failed that claims to be enforced and is seen not to be.
+
+    *ours* are the filters that the worker has inherited. Where their number is not known, filters are there or not,
+    and whose they are is left to the worker's own proof.
+    """
+    lies = _contradicted(seen, limits, ours)
     return replace(report, layers=tuple(_judge(layer, lies) for layer in report.layers))
 
 
@@ -70,8 +89,10 @@ def _judge(layer: Layer, lies: Mapping[LayerName, str]) -> Layer:
     return replace(layer, state=LayerState.FAILED, why=f"seen from outside: {lies[layer.name]}")
 
 
-def _contradicted(seen: Seen, limits: Limits) -> dict[LayerName, str]:
+def _contradicted(seen: Seen, limits: Limits, ours: int | None) -> dict[LayerName, str]:
     found: dict[LayerName, str] = {}
+    if ours is not None and seen.filters is not None and seen.filters <= ours:
+        found["seccomp"] = "no filter but those that it was started with"
     if seen.seccomp != SECCOMP_FILTER or not seen.no_new_privs or seen.threads != 1:
         found["seccomp"] = "no filter, or more than one thread"
     if seen.capabilities or not seen.no_new_privs or not seen.one_account:
@@ -90,7 +111,7 @@ def _contradicted(seen: Seen, limits: Limits) -> dict[LayerName, str]:
 
 
 def _parse(status: str, limits: str) -> Seen:
-    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    fields = _fields(status)
     capabilities = 0
     for name in _SETS:
         capabilities |= int(fields[name], 16)
@@ -103,6 +124,7 @@ def _parse(status: str, limits: str) -> Seen:
                     hard[name] = int(value)
     return Seen(
         seccomp=int(fields["Seccomp"]),
+        filters=_filters(fields),
         no_new_privs=int(fields["NoNewPrivs"]) == 1,
         capabilities=capabilities,
         one_account=len(set(fields["Uid"].split())) == 1 and len(set(fields["Gid"].split())) == 1,
@@ -110,6 +132,14 @@ def _parse(status: str, limits: str) -> Seen:
         numbers=tuple(int(number) for number in fields["NSpid"].split()),
         limits=hard,
     )
+
+
+def _fields(status: str) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+
+
+def _filters(fields: Mapping[str, str]) -> int | None:
+    return int(fields["Seccomp_filters"]) if "Seccomp_filters" in fields else None
 
 
 def _read(path: str) -> str | None:

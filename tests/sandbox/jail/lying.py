@@ -35,6 +35,11 @@ def lie(plan: Plan) -> Report:
         case "weakening":
             strong = (*enforced[:2], report.layers[2], *enforced[3:])
             return report if os.path.exists("weak") else records.replace(report, layers=strong)
+        case "filter":
+            return records.replace(
+                report,
+                layers=tuple(enforced[1] if each.name == "seccomp" else each for each in report.layers),
+            )
         case "split":
             return records.replace(report, layers=enforced)
         case "kind":
