@@ -37,8 +37,6 @@ from sandbox.locking import never
 EXIT_SECONDS: Final = 0.25
 """How long a worker whose channel is closed may take to be gone by itself, so that its status can speak."""
 
-REPLACED: Final = Ended(Ending.RECYCLED, "the worker ran out of memory")
-
 
 class Employed:
     """One worker and the channel to it. `ask` is for one caller at a time, the rest for any thread."""
@@ -114,7 +112,8 @@ class Employed:
                 return reply
             if isinstance(reply, Raised):
                 raise HandlerFailed(reply.kind, reply.fields)
-            self.settle(REPLACED)
+            # A failure, though it says so itself: one that says so each time would be started again without a pause.
+            self.settle(MEMORY_LIMIT)
             raise MEMORY_LIMIT.failure(sent=True)
         raise self._conclude(ended).failure(sent=self._sent)
 

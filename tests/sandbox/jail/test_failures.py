@@ -105,7 +105,7 @@ def test_memory_that_is_used_up_is_answered_and_the_worker_replaced(lasting: Las
     assert caught.value.sent
     assert jail.call("count", {}, deadline=soon(), write=False)["calls"] == 1
     assert set(pids(jail)).isdisjoint(before)
-    assert endings(jail, 1) == ["recycled"]
+    assert endings(jail, 1) == ["limit"]
 
 
 @pytest.mark.parametrize("op", ["spin", "sleep"])

@@ -21,6 +21,7 @@ from sandbox.errors import (
     WorkerCrashed,
     WorkerFailed,
     WorkerHung,
+    WorkerLimit,
 )
 from sandbox.jail import keeper
 from sandbox.jail.conduct import Conduct
@@ -100,6 +101,19 @@ def test_pauses_grow_from_failure_to_failure(yard: Yard, pauses: Pauses) -> None
             jail.call("exit", {"status": 1}, deadline=soon(), write=True)
     assert count(jail) == 1
     assert pauses.seconds == [0.1, 0.5, 2.0, 10.0, 10.0]
+
+
+def test_a_worker_that_runs_out_of_memory_each_time_is_replaced_ever_later(
+    yard: Yard, pauses: Pauses
+) -> None:
+    """It says so itself, so it could say so at every call, and be started anew for each."""
+    jail = yard.started(sleep=pauses, clock=lambda: 0.0)
+    for _ in range(3):
+        with pytest.raises(WorkerLimit):
+            jail.call("small_bomb", {}, deadline=soon(), write=False)
+    assert count(jail) == 1
+    assert pauses.seconds == [0.1, 0.5, 2.0]
+    assert Happening.QUARANTINED not in happened(jail)  # it is no breach
 
 
 def test_calls_that_meet_a_restarting_worker_wait_for_it(
