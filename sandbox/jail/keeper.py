@@ -24,7 +24,7 @@ from sandbox.errors import (
     WorkerBreach,
     WorkerFailed,
 )
-from sandbox.jail.conduct import Conduct
+from sandbox.jail.conduct import MAX_BREACHES, Conduct
 from sandbox.jail.employed import Employed
 from sandbox.jail.endings import QUARANTINED, STOPPED, Ended, Ending, read_exit
 from sandbox.jail.errorlog import ErrorLog
@@ -99,7 +99,7 @@ class Keeper:
         self._mutex = threading.Lock()
         self._worker: Employed | None = None
         self._failure: WorkerFailed | None = None
-        self._owed: Ended | None = None
+        self._owed: deque[Ended] = deque(maxlen=MAX_BREACHES)  # of more, none would count
         self._level_is_lost = False
         self._quarantine_is_told = False
         self._began = threading.Event()
@@ -127,6 +127,7 @@ class Keeper:
 
     def clear(self) -> None:
         """Forget the failures of the past, and start a worker if none was to be started."""
+        self._owed.clear()
         self._conduct.clear()
         if self._began.is_set():
             # Who comes from now on waits for the worker, though the thread has not begun to start it.
@@ -136,8 +137,8 @@ class Keeper:
         self._cleared.set()
 
     def accuse(self, ended: Ended) -> None:
-        """Have the worker end so, and if it is gone already, take it that it ended so."""
-        self._owed = ended
+        """Have the worker end so, and if it is gone already, take it that one more ended so."""
+        self._owed.append(ended)
         self.ring()
 
     def stop(self, seconds: float) -> None:
@@ -230,8 +231,7 @@ class Keeper:
             worker.end(QUARANTINED)
 
     def _take_owed(self) -> Ended | None:
-        owed, self._owed = self._owed, None
-        return owed
+        return self._owed.popleft() if self._owed else None
 
     def _watch(self, worker: Employed, errors: ErrorLog) -> Ended:
         process = worker.process
@@ -247,7 +247,7 @@ class Keeper:
             ready = {descriptor for descriptor, _ in poll.poll(step * 1_000)}
             if self._bell.fileno() in ready:
                 self._silence()
-                if self._owed is not None and worker.settle(self._owed) is self._owed:
+                if self._owed and worker.settle(self._owed[0]) is self._owed[0]:
                     self._take_owed()
             if reads and process.errors.fileno() in ready:
                 reads = self._read_errors(poll, process.errors.fileno(), errors)

@@ -25,6 +25,7 @@ from sandbox.errors import (
 )
 from sandbox.jail import keeper
 from sandbox.jail.conduct import Conduct
+from sandbox.jail.endings import Ending
 from sandbox.jail.events import Event, Happening
 from sandbox.jail.report import Level
 from sandbox.jail.supervisor import Jail, Recycling
@@ -418,6 +419,36 @@ def test_an_accusation_of_a_worker_that_is_gone_counts(yard: Yard, pauses: Pause
     until(lambda: Happening.QUARANTINED in happened(jail))
     with pytest.raises(Quarantined):
         count(jail)
+
+
+def test_each_accusation_of_a_worker_that_is_gone_counts(yard: Yard, pauses: Pauses) -> None:
+    """Two callers may have got an answer that is none before the worker ended."""
+    jail = yard.started(sleep=pauses)
+    pauses.gate.clear()
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    until(lambda: not jail.is_serving)
+    for number in range(3):
+        jail.accuse(f"reply {number} was none")
+    pauses.gate.set()
+    until(lambda: Happening.QUARANTINED in happened(jail))
+    assert [event.why for event in jail.events if event.ending is Ending.BREACH] == [
+        f"reply {number} was none" for number in range(3)
+    ]
+
+
+def test_what_was_owed_before_a_clear_is_forgotten_with_all_else(yard: Yard, pauses: Pauses) -> None:
+    jail = yard.started(sleep=pauses)
+    pauses.gate.clear()
+    with pytest.raises(WorkerCrashed):
+        jail.call("exit", {"status": 1}, deadline=soon(), write=True)
+    until(lambda: not jail.is_serving)
+    jail.accuse("its reply was none")
+    jail.quarantine()
+    pauses.gate.set()
+    jail.clear()
+    assert count(jail) == 1
+    assert [event.ending for event in jail.events if event.ending] == ["crashed"]
 
 
 def test_breaches_far_apart_are_no_quarantine(yard: Yard, pauses: Pauses) -> None:
