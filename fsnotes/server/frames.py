@@ -100,7 +100,8 @@ def _not_a_request(id_: RequestId | None) -> Broken:
     return Broken(INVALID_REQUEST, "Invalid Request", id_)
 
 
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# An open string goes to the end: looked for again at each quote in it, its end would take quadratic time to miss.
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")

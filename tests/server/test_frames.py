@@ -129,8 +129,15 @@ def test_brackets_in_strings_are_no_levels() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"[]," * 300_000, b'"[' * 500_000, b'"\\' * 500_000, b"[" * 1_000_000, b'{"a":"' + b'\\"' * 500_000],
-    ids=["siblings", "quotes", "escapes", "opened", "unended"],
+    [
+        b"[]," * 300_000,
+        b'"[' * 500_000,
+        b'"\\' * 500_000,
+        b"[" * 1_000_000,
+        b'{"a":"' + b'\\"' * 500_000,
+        b"[" * (MAX_DEPTH + 1) + b'"' + b'\\"' * 500_000,
+    ],
+    ids=["siblings", "quotes", "escapes", "opened", "unended", "unended and deep"],
 )
 def test_hostile_lines_take_no_longer_than_honest_ones(line: bytes) -> None:
     start = time.perf_counter()
