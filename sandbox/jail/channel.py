@@ -29,7 +29,15 @@ MAX_REQUEST: Final = 16 * 1024 * 1024
 """Bytes of a request: the text of the largest note, and room to spare."""
 
 MAX_REPLY: Final = 4 * 1024 * 1024
-"""Bytes of a reply. Handlers cut their results by bytes; 4 MiB of JSON can become about 110 MiB of objects."""
+"""Bytes of a reply. Handlers cut their results by bytes."""
+
+MAX_VALUES: Final = 100_000
+"""Values in a frame, counted by the commas and brackets that stand before them.
+
+Bytes alone bound little: 4 MiB of the smallest values become 250 MiB of objects, and take seconds in which no other
+thread runs. With both bounds it is 32 MiB at the most, and less than half a second. An honest handler stays well below:
+what `fsnotes.notes` answers has at most 60,000.
+"""
 
 MAX_DEPTH: Final = 16
 """How deep objects and lists may be nested within each other."""
@@ -59,6 +67,9 @@ _TIMEVAL: Final = struct.Struct("@ll")
 # An honest sender escapes control characters only, so this is rare: text about JSON, or half a character.
 _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
+_BARE_STRING: Final = re.compile(rb'"[^"]*+"?')
+_UNMARKED: Final = bytes(set(range(256)) - set(b',[{"'))
+
 
 class FrameFault(StrEnum):
     """What is wrong with a frame."""
@@ -66,6 +77,7 @@ class FrameFault(StrEnum):
     TOO_LONG = "a frame longer than allowed"
     NOT_JSON = "a frame that is not strict JSON"
     NOT_AN_OBJECT = "a frame that holds no object"
+    TOO_MANY = "a frame of too many values"
     TOO_DEEP = "a frame nested too deeply"
     TWO_TEXTS = "a frame with two texts for one place"
     UNASKED = "bytes that nobody asked for"
@@ -168,6 +180,9 @@ def decode(body: bytes | bytearray) -> dict[str, Any]:
         if mark >= 0:
             behind = str(memoryview(body)[mark + 1 :], "utf-8")
             body = body[:mark]
+        brackets = body.count(b"{") + body.count(b"[")
+        if brackets + body.count(b",") > MAX_VALUES and not _has_few_values(body):
+            raise BadFrame(FrameFault.TOO_MANY)
         text = body.decode()
         value, end = _scan(text, 0)
         if end != len(text):
@@ -178,13 +193,22 @@ def decode(body: bytes | bytearray) -> dict[str, Any]:
         raise BadFrame(FrameFault.NOT_JSON) from None
     if type(value) is not dict:
         raise BadFrame(FrameFault.NOT_AN_OBJECT)
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if brackets > MAX_DEPTH:
         _check_depth(value)
     if behind is not None:
         if _TEXT in value:
             raise BadFrame(FrameFault.TWO_TEXTS)
         value[_TEXT] = behind
     return value
+
+
+def _has_few_values(body: bytes | bytearray) -> bool:
+    """Say whether JSON has no more than MAX_VALUES, whatever its texts hold. What is no JSON has some number."""
+    # SAFETY: in JSON a backslash stands in a string alone, and in pairs there; without these, every quote that is left
+    # begins or ends one. Whatever follows the place at which it stops to be JSON is never made a value of.
+    marks = body.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _UNMARKED)
+    # Two texts for each comma or bracket: so many are cut out, and no more.
+    return marks.count(b'"') <= 4 * (MAX_VALUES + 1) and len(_BARE_STRING.sub(b"", marks)) <= MAX_VALUES
 
 
 def _check_depth(value: dict[str, Any]) -> None:

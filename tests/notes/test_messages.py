@@ -73,6 +73,7 @@ from fsnotes.notes.commands import (
 )
 from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.messages import (
+    MAX_MOMENT,
     BadMessage,
     decode_answer,
     decode_command,
@@ -85,6 +86,8 @@ from fsnotes.notes.move_replies import LEFT_REASONS
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
 from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsSearched
+from fsnotes.notes.scanning import MAX_BUDGET
+from fsnotes.notes.shapes import MAX_ITEMS
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
@@ -124,6 +127,27 @@ REPLIES = {
 def through_the_channel(message: dict[str, Any]) -> dict[str, Any]:
     """Send a message as the two processes do."""
     return channel.decode(channel.encode(message, most=channel.MAX_REPLY)[4:])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Scanned(
+            tuple(NoteStat(f"[{{,{number}.md", number, MAX_MOMENT) for number in range(MAX_BUDGET)),
+            (),
+            (),
+            None,
+        ),
+        Scanned((), tuple(f"[{{,{number}" for number in range(MAX_ITEMS)), (), None),
+        TagsCounted(tuple(TagCount(f"t{number}", number) for number in range(MAX_ITEMS)), (), None),
+    ],
+    ids=["notes", "folders", "tags"],
+)
+def test_the_fullest_replies_pass_the_channel(reply: Reply) -> None:
+    """It counts values, and what takes more than it lets through would be taken for a breach."""
+    assert through_the_channel(encode_answer(reply)) == encode_answer(reply)
+    told = encode_answer(Hit("a.md", "," * 120_000, ()))
+    assert through_the_channel(told) == told
 
 
 # -- any value there can be ------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -20,6 +22,8 @@ from sandbox.jail.channel import (
     AWAKE_SECONDS,
     LONG_TEXT,
     MAX_DEPTH,
+    MAX_REPLY,
+    MAX_VALUES,
     BadFrame,
     Channel,
     ChannelClosed,
@@ -160,8 +164,9 @@ def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
         (b'{"\\uDFFF":1}', FrameFault.NOT_JSON),
         (b'{"a":"\n"}', FrameFault.NOT_JSON),
         (b'{"a":' + b"9" * 5_000 + b"}", FrameFault.NOT_JSON),
-        (b"[" * 200_000, FrameFault.NOT_JSON),
-        (b'{"a":' * 200_000, FrameFault.NOT_JSON),
+        (b"[" * MAX_VALUES, FrameFault.NOT_JSON),
+        (b'{"a":' * MAX_VALUES, FrameFault.NOT_JSON),
+        (b"[" * 200_000, FrameFault.TOO_MANY),
         (b"[]", FrameFault.NOT_AN_OBJECT),
         (b'"text"', FrameFault.NOT_AN_OBJECT),
         (b"null", FrameFault.NOT_AN_OBJECT),
@@ -183,6 +188,100 @@ def test_longer_message_than_allowed_is_not_sent_and_the_longest_is() -> None:
 )
 def test_body_that_is_no_strict_object_is_refused(body: bytes, fault: FrameFault) -> None:
     assert fault_of(body) is fault
+
+
+FULL: dict[str, bytes] = {
+    "lists": b"[]",
+    "objects": b"{}",
+    "objects with a member": b'{"":0}',
+    "lists in lists": b"[" * (MAX_DEPTH - 3) + b"]" * (MAX_DEPTH - 3),
+    "numbers": b"7",
+    "fractions": b"1e1",
+    "long numbers": b"1" * 4_300,
+    "texts": b'""',
+    "escapes": b'"\\u0041"',
+    "wide texts": '"\U0001f600"'.encode(),
+}
+
+
+def marks(item: bytes) -> int:
+    """Return how many values are counted for *item* and the comma before it."""
+    return item.count(b"[") + item.count(b"{") + item.count(b",") + 1
+
+
+def full(item: bytes, times: int) -> bytes:
+    """Return the body of a frame that holds *item* so many times, as far as there is room."""
+    room = (MAX_REPLY - 32) // (len(item) + 1)
+    return b'{"id":1,"ok":{"of":[' + b",".join([item] * min(times, room)) + b"]}}"
+
+
+def cost(body: bytes) -> tuple[int, float]:
+    """Return the bytes and the processor seconds that it takes to decode *body*, or to refuse it."""
+    tracemalloc.start()
+    with contextlib.suppress(BadFrame):
+        decode(body)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    begun = time.process_time()
+    with contextlib.suppress(BadFrame):
+        decode(body)
+    return peak, time.process_time() - begun
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_full_frame_takes_bounded_time_and_memory_whatever_it_holds(name: str) -> None:
+    """Made of the smallest values, a frame of the greatest length would be 250 MiB of objects, and take seconds."""
+    item = FULL[name]
+    most = (MAX_VALUES - 3) // marks(item)
+    assert len(decode(full(item, most))["ok"]["of"]) == min(most, (MAX_REPLY - 32) // (len(item) + 1))
+    for times in (most, MAX_REPLY):
+        memory, seconds = cost(full(item, times))
+        assert memory < 48 << 20
+        assert seconds < 1
+
+
+@pytest.mark.parametrize("item", [b"[]", b"{}", b"7", b'""', b'{"a":"b"}', b"[0,1]"])
+def test_as_many_values_as_allowed_are_read_and_one_more_is_not(item: bytes) -> None:
+    few = (MAX_VALUES - 2) // marks(item)
+    fitting = b'{"of":[' + b",".join([item] * few) + b"]}"
+    assert len(decode(fitting)["of"]) == few
+    assert fault_of(b'{"of":[' + b",".join([item] * (few + 2)) + b"]}") is FrameFault.TOO_MANY
+
+
+@pytest.mark.parametrize("text", ['[{,"\\', '"', "\\", '\\"', ',\\\\",', "[\n{", "\u00e9,"])
+def test_what_stands_in_a_text_is_no_value(text: str) -> None:
+    message = {"of": [text * 100_000, "\\", [1, {"a": text * 10}]], text: text * 100_000}
+    body = encode(message, most=MAX_REPLY)[4:]
+    assert decode(body) == message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":"' + b'\\"' * 2_000_000,
+        b'{"a":"' + b"\\\\" * 2_000_000,
+        b'{"a":[' + b'"",' * 1_300_000,
+        b'{"a":[' + b'""ab' * 1_000_000,
+        b'{"a":[' + b'",' * 2_000_000,
+        b"[" * 4_000_000,
+        b'{"a":[' + b'"[" ' * 1_000_000,
+    ],
+    ids=[
+        "open text",
+        "backslashes",
+        "texts",
+        "texts and more",
+        "half texts",
+        "brackets",
+        "brackets in texts",
+    ],
+)
+def test_a_frame_that_is_none_is_refused_in_bounded_time_and_memory(body: bytes) -> None:
+    assert len(body) <= MAX_REPLY
+    fault_of(body)
+    memory, seconds = cost(body)
+    assert memory < 48 << 20
+    assert seconds < 1
 
 
 @pytest.mark.parametrize(
