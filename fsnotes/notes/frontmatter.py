@@ -13,7 +13,7 @@ from typing import Any, Final
 from fsnotes.errors import InvalidYaml
 from fsnotes.notes.markdown import front
 from fsnotes.notes.plain_blocks import NotPlain, plain_title
-from fsnotes.notes.texts import decoded
+from fsnotes.notes.texts import decoded, whole
 from fsnotes.notes.yaml_blocks import YamlFault, parse
 from sandbox.records import record
 
@@ -154,4 +154,4 @@ def title(data: bytes) -> str | None:
             value = _parsed(text, "").get("title")
     except (UnicodeDecodeError, InvalidYaml):
         return None
-    return value if isinstance(value, str) and value.strip() else None
+    return whole(value) if isinstance(value, str) and value.strip() else None

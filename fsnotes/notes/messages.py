@@ -1,7 +1,8 @@
 """How commands and replies cross a process boundary: JSON values both ways, read strictly.
 
 A reply comes from a process that parses what anybody wrote, so it is hostile input: exact keys and types, and
-bounds on every text, number and list. Whether a reply answers its command, and stays within the scope, is
+bounds on every text, number and list. Its texts are whole characters, since they are sent on; a command's may not be,
+since callers are refused by what a handler says. Whether a reply answers its command, and stays within the scope, is
 judged in `answers.py`; how refusals cross, in `refusals.py`.
 """
 
@@ -56,6 +57,7 @@ from fsnotes.notes.shapes import (
     Check,
     Lazily,
     Shape,
+    Texts,
     matching,
     number_of,
     one_of,
@@ -183,7 +185,7 @@ def _reply_of(kind: type[Command[Any]]) -> type[Any]:
 _BY_NAME: Final = {kind.__name__: kind for kind in COMMANDS}
 
 _COMMAND_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(Shape)
-_REPLY_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: Shape(kind, _BOUNDS))
+_REPLY_SHAPES: Final[Lazily[Shape[Any]]] = Lazily(lambda kind: Shape(kind, _BOUNDS, texts=Texts.UNICODE))
 _REPLIES: Final[Lazily[type[Any]]] = Lazily(_reply_of)
 
 _TEXTS: Final = {

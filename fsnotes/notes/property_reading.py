@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from fsnotes.notes import frontmatter
 from fsnotes.notes.markdown.tags import tag_of
 from fsnotes.notes.plain_blocks import NotPlain, Property, Scalar, read_plain
+from fsnotes.notes.texts import whole
 from fsnotes.notes.yaml_layout import Layout, Span, end_of_block_scalar, layout_of
 from sandbox.records import record
 
@@ -172,11 +173,11 @@ class _Reader:
             if place is None or not place.start <= start < place.end or id(node) in seen:
                 start = end = -1
             seen.add(id(node))
-            yield Scalar(_text(node.value), _kind(node), start, end, level)
+            yield Scalar(whole(node.value), _kind(node), start, end, level)
 
     def _key(self, node: Any) -> str:
         if node.id == "scalar":
-            return _text(node.value)
+            return whole(node.value)
         return self._text[node.start_mark.index : node.end_mark.index]
 
     def _plain(self, node: Any) -> Any:
@@ -195,20 +196,11 @@ class _Reader:
             case float() if math.isfinite(made):
                 return made
             case _:
-                return _text(node.value)
+                return whole(node.value)
 
 
 def _kind(node: Any) -> str:
     return str(node.tag).rpartition(":")[2]
-
-
-def _text(text: str) -> str:
-    """Return *text* as Unicode has it: an escape may have put half a character into it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _words(scalar: Scalar, words: re.Pattern[str]) -> Iterator[tuple[int, str]]:

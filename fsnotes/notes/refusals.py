@@ -2,7 +2,8 @@
 
 They come from a process that is not believed. So the classes are a closed set, and so are the sentences: what
 is shown to a client as our own words is chosen from a table here, never written by the worker. Callers' and
-notes' words are fields of their own, which are always shown as such.
+notes' words are fields of their own, which are always shown as such. Half a character is only in a caller's own words:
+`refusal_checks` compares what is repeated of them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fsnotes.notes.shapes import (
     number_of,
     one_of,
     read_text,
+    read_unicode,
     text_of,
     write_text,
 )
@@ -234,14 +236,14 @@ def _read_words(value: Any) -> str:
     return read_text(value, most=MAX_ECHO)
 
 
-def _write_names(names: tuple[str, ...]) -> list[Any]:
-    return [_write_words(name) for name in names[:MAX_NAMES]]
+def _write_names(names: tuple[str, ...]) -> list[str]:
+    return [name[:MAX_ECHO] for name in names[:MAX_NAMES]]
 
 
 def _read_names(value: Any) -> tuple[str, ...]:
     if type(value) is not list or len(value) > MAX_NAMES:
         raise BadMessage("not a few names")
-    return tuple(_read_words(item) for item in value)
+    return tuple(read_unicode(item, most=MAX_ECHO) for item in value)
 
 
 def _write_lines(lines: tuple[int, ...]) -> list[int]:
@@ -254,8 +256,8 @@ def _read_lines(value: Any) -> tuple[int, ...]:
     return tuple(_read_number(item) for item in value)
 
 
-def _write_nearest(text: str) -> Any:
-    return write_text(text[:MAX_NEAREST])
+def _write_nearest(text: str) -> str:
+    return text[:MAX_NEAREST]
 
 
 def _as_it_is(value: Any) -> Any:

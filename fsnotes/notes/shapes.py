@@ -12,6 +12,7 @@ import json
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -34,20 +35,36 @@ class BadMessage(Exception):
     """What came is not a message that an honest peer sends. The reason is for the log."""
 
 
+class Texts(Enum):
+    """Whose texts cross."""
+
+    WORDS = "words"
+    """A caller's: what they typed or sent may hold half a character, which is then refused by name."""
+    UNICODE = "unicode"
+    """What was read from files and their names: UTF-8, and so is what is made of it."""
+
+
 class Shape(Generic[T]):
     """How one class of records is written and read.
 
     Fields are texts, whole numbers, finite floats, truth values, None where the hint says so, and tuples of
-    texts or of other records. *bounds* are checks for fields by name, here and in what is nested.
+    texts or of other records. *bounds* are checks for fields by name, here and in what is nested. *texts* says
+    whether a text may hold half a character.
     """
 
-    def __init__(self, kind: type[T], bounds: Mapping[str, Check] = types.MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        kind: type[T],
+        bounds: Mapping[str, Check] = types.MappingProxyType({}),
+        *,
+        texts: Texts = Texts.WORDS,
+    ) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
         self._values = _values_of(tuple(fields(kind)))
-        writers = [_writer(hints[name]) for name in fields(kind)]
+        writers = [_writer(hints[name], texts) for name in fields(kind)]
         self._writers = [(place, write) for place, write in enumerate(writers) if write is not None]
-        self._checks = [_reader(hints[name], bounds.get(name), bounds) for name in fields(kind)]
+        self._checks = [_reader(hints[name], bounds.get(name), bounds, texts) for name in fields(kind)]
 
     def write(self, value: T) -> list[Any]:
         """Return *value* as JSON values."""
@@ -96,12 +113,24 @@ def write_text(text: str) -> str | dict[str, str]:
     return text
 
 
+def read_unicode(value: Any, *, most: int = MAX_TEXT) -> str:
+    """Return *value*, a text of whole characters. Raises BadMessage for anything else, or one longer than *most*."""
+    if type(value) is not str:
+        raise BadMessage("not a text")
+    if len(value) > most:
+        raise BadMessage("a text that is too long")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BadMessage("a text with half a character") from None
+    return value
+
+
 def read_text(value: Any, *, most: int = MAX_TEXT) -> str:
     """Return the text that `write_text` was given. Raises BadMessage for one that is longer than *most*."""
     if type(value) is str:
-        if len(value) > most:
-            raise BadMessage("a text that is too long")
-        return value
+        return read_unicode(value, most=most)
     if type(value) is dict and value.keys() == {_ESCAPED}:
         return _unescaped(value[_ESCAPED], most)
     raise BadMessage("not a text")
@@ -115,15 +144,17 @@ def _unescaped(escaped: Any, most: int) -> str:
         text = json.loads(escaped)
     except ValueError:
         raise BadMessage("not an escaped text") from None
-    return read_text(text, most=most) if type(text) is str else read_text(None)
+    if type(text) is not str or len(text) > most:
+        raise BadMessage("not a text within its bounds")
+    return text
 
 
 # -- checks ------------------------------------------------------------------------------------
 
 
 def text_of(most: int) -> Check:
-    """Return the check for a text of at most *most* characters."""
-    return lambda value: read_text(value, most=most)
+    """Return the check for a text of at most *most* whole characters."""
+    return lambda value: read_unicode(value, most=most)
 
 
 def matching(fits: Callable[[str], Any], what: str, *, most: int = 256) -> Check:
@@ -156,14 +187,14 @@ def number_of(least: int, most: int) -> Check:
 # -- by type hint ------------------------------------------------------------------------------
 
 
-def _writer(hint: Any) -> Callable[[Any], Any] | None:
+def _writer(hint: Any, texts: Texts) -> Callable[[Any], Any] | None:
     """Return how a value of *hint* is written; None for one that is a JSON value as it is."""
     plain, is_optional = _split_optional(hint)
-    if plain is str:
+    if plain is str and texts is Texts.WORDS:
         return _optional(write_text) if is_optional else write_text
     if get_origin(plain) is tuple:
         (item, _) = get_args(plain)
-        write_all = _each(_writer(item) if not is_record(item) else Shape(item).write)
+        write_all = _each(_writer(item, texts) if not is_record(item) else Shape(item, texts=texts).write)
         return _optional(write_all) if is_optional else write_all
     return None
 
@@ -172,18 +203,19 @@ def _each(write: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
     return list if write is None else lambda values: [write(value) for value in values]
 
 
-def _reader(hint: Any, bound: Check | None, bounds: Mapping[str, Check]) -> Check:
+def _reader(hint: Any, bound: Check | None, bounds: Mapping[str, Check], texts: Texts) -> Check:
     plain, is_optional = _split_optional(hint)
     if get_origin(plain) is tuple:
         (item, _) = get_args(plain)
-        read = _tuple(Shape(item, bounds).read if is_record(item) else _scalar(item, bound))
+        nested = Shape(item, bounds, texts=texts).read if is_record(item) else _scalar(item, bound, texts)
+        read = _tuple(nested)
     else:
-        read = _scalar(plain, bound)
+        read = _scalar(plain, bound, texts)
     return _optional(read) if is_optional else read
 
 
-def _scalar(kind: Any, bound: Check | None) -> Check:
-    check = _SCALARS.get(kind)
+def _scalar(kind: Any, bound: Check | None, texts: Texts) -> Check:
+    check = read_unicode if kind is str and texts is Texts.UNICODE else _SCALARS.get(kind)
     if check is None:
         raise TypeError(f"{kind!r} does not cross")
     return check if bound is None else bound

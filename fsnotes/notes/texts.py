@@ -30,6 +30,17 @@ def encoded(text: str, *, argument: str) -> bytes:
         raise InvalidArgument(argument, "it has a lone surrogate, which is no character") from None
 
 
+def whole(text: str) -> str:
+    """Return what an escape has written as Unicode has it: two halves are a character, and one is the sign for none."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 class Offsets:
     """Where the characters of a text stand in its UTF-8 bytes, and the other way round.
 

@@ -87,7 +87,7 @@ from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
 from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsSearched
 from fsnotes.notes.scanning import MAX_BUDGET
-from fsnotes.notes.shapes import MAX_ITEMS
+from fsnotes.notes.shapes import MAX_ITEMS, Shape, Texts
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
@@ -124,6 +124,23 @@ REPLIES = {
 }
 
 
+@records.record
+class Inner:
+    """A record in another."""
+
+    text: str
+
+
+@records.record
+class Unbound:
+    """A record with texts that have no bound of their own."""
+
+    text: str
+    texts: tuple[str, ...]
+    maybe: str | None
+    inner: tuple[Inner, ...]
+
+
 def through_the_channel(message: dict[str, Any]) -> dict[str, Any]:
     """Send a message as the two processes do."""
     return channel.decode(channel.encode(message, most=channel.MAX_REPLY)[4:])
@@ -152,7 +169,8 @@ def test_the_fullest_replies_pass_the_channel(reply: Reply) -> None:
 
 # -- any value there can be ------------------------------------------------------------------------
 
-texts = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
+words = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
+texts = st.text(max_size=20)
 counts = st.integers(0, 2**31)
 lines = st.integers(1, 2**31)
 bounded: dict[str, st.SearchStrategy[Any]] = {
@@ -191,12 +209,15 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def values(hint: Any, bounds: dict[str, Any], name: str = "") -> st.SearchStrategy[Any]:
+def values(
+    hint: Any, bounds: dict[str, Any], name: str = "", *, texts: st.SearchStrategy[str] = texts
+) -> st.SearchStrategy[Any]:
     if name in bounds:
         return bounds[name]  # type: ignore[no-any-return]
     if records.is_record(hint):
         hints = get_type_hints(hint)
-        return st.builds(hint, **{name: values(hints[name], bounds, name) for name in records.fields(hint)})
+        made = {name: values(hints[name], bounds, name, texts=texts) for name in records.fields(hint)}
+        return st.builds(hint, **made)
     simple = {
         str: texts,
         int: st.integers(-(2**63) + 1, 2**63 - 1),
@@ -206,11 +227,11 @@ def values(hint: Any, bounds: dict[str, Any], name: str = "") -> st.SearchStrate
     if hint in simple:
         return simple[hint]
     if getattr(hint, "__origin__", None) is tuple:
-        return st.lists(values(hint.__args__[0], bounds), max_size=3).map(tuple)
-    return st.none() | values(hint.__args__[0], bounds)
+        return st.lists(values(hint.__args__[0], bounds, texts=texts), max_size=3).map(tuple)
+    return st.none() | values(hint.__args__[0], bounds, texts=texts)
 
 
-any_command = st.one_of([values(kind, {}) for kind in messages.COMMANDS])
+any_command = st.one_of([values(kind, {}, texts=words) for kind in messages.COMMANDS])
 parts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="/\\\0"), min_size=1, max_size=9)
 folders = st.lists(parts.filter(lambda part: part not in (".", "..")), max_size=3).map(
     lambda found: RelPath(tuple(found))
@@ -262,7 +283,9 @@ def any_refusal(kind: type[FsnotesError]) -> st.SearchStrategy[FsnotesError]:
         "count": counts,
         "expected": counts,
         "hint": st.sampled_from(sorted(refusals.HINTS)),
-        "nearest": st.text(st.characters(exclude_categories=()), max_size=refusals.MAX_NEAREST),
+        "name": words,
+        "nearest": st.text(max_size=refusals.MAX_NEAREST),
+        "path": words,
         "lines": st.lists(counts, max_size=refusals.MAX_NAMES).map(tuple),
     }
     names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
@@ -522,16 +545,67 @@ def test_a_field_too_many_or_too_few_is_refused(kind: type[Command[Any]]) -> Non
             decode_reply(command, wrong)
 
 
-@pytest.mark.parametrize("text", ["x\n", '"quoted"\n\\u00e9\0' * 100, "\ud800" * 1_000])
+@pytest.mark.parametrize("text", ["x\n", '"quoted"\n\\u00e9\0' * 100, "\u00e9" * 1_000])
 def test_a_notes_text_travels_beside_the_other_values(text: str) -> None:
     read = NoteText("a/n.md", ETAG, 1, text, 1, 1, 1, None, None)
     made = CreateNote("a/n", text)
     answer, sent = encode_answer(read), encode_command(SCOPE, made)
     assert decode_answer(ReadNote("a/n"), through_the_channel(answer)) == read
     assert decode_command(through_the_channel(sent)) == (SCOPE, made)
-    if text.isascii():
-        assert (answer["text"], sent["text"]) == (text, text)
+    assert (answer["text"], sent["text"]) == (text, text)
     assert text not in [*answer["reply"], *sent["fields"]]
+
+
+HALF = "a\ud800"
+HALVES = (HALF, "\udcff.md", {"escaped": json.dumps(HALF)}, {"escaped": '"a"'})
+
+
+def test_half_a_character_reaches_a_handler_that_refuses_it_by_name() -> None:
+    made = CreateNote("a/n", HALF)
+    assert decode_command(through_the_channel(encode_command(SCOPE, made))) == (SCOPE, made)
+
+
+@pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)
+def test_no_text_of_a_reply_is_half_a_character_or_escaped(kind: type[Command[Any]]) -> None:
+    """It would be sent on to a client, that cannot read it: files and their names are UTF-8."""
+    command, reply = examples(kind)
+    message = encode_reply(reply)
+    for path, half in itertools.product(places(message), HALVES):
+        with pytest.raises(BadMessage):
+            decode_reply(command, replaced(message, path, half))
+
+
+def test_no_text_of_a_reply_is_half_a_character_whatever_its_field_is_called() -> None:
+    """A field that nobody has written a bound for is no way out."""
+    shape = Shape(Unbound, texts=Texts.UNICODE)
+    whole = Unbound("\u00e9", ("\u00e9",), None, (Inner("\u00e9"),))
+    assert shape.read(through_the_channel({"of": shape.write(whole)})["of"]) == whole
+    for path, half in itertools.product([(0,), (1, 0), (2,), (3, 0, 0)], HALVES):
+        with pytest.raises(BadMessage):
+            shape.read(replaced(shape.write(whole), path, half))
+    words = Shape(Unbound)
+    said = Unbound(HALF, (HALF,), HALF, (Inner(HALF),))
+    assert words.read(through_the_channel({"of": words.write(said)})["of"]) == said
+
+
+def test_a_reply_with_half_a_character_is_not_sent() -> None:
+    """A mistake of a handler's is its own, and no breach."""
+    with pytest.raises(ValueError, match="surrogate"):
+        through_the_channel(encode_answer(Hit(HALF, "t", ())))
+
+
+def test_a_refusal_repeats_half_a_character_and_quotes_none() -> None:
+    said = {"error": "NoteNotFound", "fields": {"what": "note", "name": HALVES[2], "candidates": []}}
+    error = decode_error(said)
+    check_refusal(SCOPE, ReadNote(HALF), error)
+    with pytest.raises(BadMessage):
+        check_refusal(SCOPE, ReadNote("a/n"), error)
+    for half in HALVES:
+        for field in ({"candidates": [half]}, {"what": "heading", "candidates": ["x", half]}):
+            with pytest.raises(BadMessage):
+                decode_error({**said, "fields": {**said["fields"], **field}})  # type: ignore[dict-item]
+        with pytest.raises(BadMessage):
+            decode_error(missed(nearest=half))
 
 
 @pytest.mark.parametrize("kind", HONEST, ids=lambda kind: kind.__name__)

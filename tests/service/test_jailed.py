@@ -716,6 +716,8 @@ BAD = [
     encode_answer(records.replace(NOTE, path="b.md")),
     encode_answer(records.replace(NOTE, etag="x")),
     REPLY | {"text": 7},
+    REPLY | {"text": "\ud800"},
+    {"reply": [*REPLY["reply"][:3], {"escaped": '"\\ud800"'}, *REPLY["reply"][4:]]},
     {"refused": {"error": "NoteNotFound", "fields": {"what": "note", "name": "/etc", "candidates": []}}},
 ]
 
