@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MAX_PENDING: Final = 32
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
-and changes that wait for its lock keep nobody from reading."""
+since a server has places for all of them, and changes that wait for its lock keep nobody from reading."""
 
 MAX_COUNTING: Final = 5_000
 """Calls in which a command may do what has to be done first; the next one goes on with it."""

@@ -52,7 +52,7 @@ from fsnotes.outcomes import (
     WorkspaceShown,
     WorkspacesShown,
 )
-from fsnotes.runners import Runner
+from fsnotes.runners import MAX_PENDING, Runner
 from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
 from fsnotes.story import Story
@@ -60,6 +60,9 @@ from fsnotes.tag_pages import list_tags
 
 READ_CHARACTERS: Final = 38_000
 """A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
+
+MAX_WAITING: Final = 2 * MAX_PENDING
+"""Calls that one workspace may keep waiting: changes, and so many others."""
 
 COUNTED_SCANS: Final = 10
 """Bounded calls spent on counting a workspace's notes before the count is given as incomplete."""

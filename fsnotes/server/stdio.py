@@ -32,6 +32,7 @@ from fsnotes.server.frames import (
 )
 from fsnotes.server.front import Flight, Front, crash_message
 from fsnotes.server.streams import FrameWriter, LineReader, own_descriptor
+from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
@@ -39,8 +40,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_CALLS: Final = 64
-"""How many calls of tools run at once; one more is refused. Each may need a thread of its own."""
+SPARE_CALLS: Final = 16
+"""How many calls of tools run at once, beside as many as all workspaces together may keep waiting.
+
+Where a workspace hangs, so does each call that it has admitted. So that it takes no other's places, there are places
+for all that can hang; one call more is refused. Each that is stuck has a thread of its own."""
 
 FLUSH_SECONDS: Final = 0.1
 """How long the last answers may take to be read, at the least."""
@@ -60,11 +64,15 @@ what bounds the time itself is how many values a frame may hold."""
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How the server is run. *drain_seconds*: how long calls in flight may take once the end has come."""
+    """How the server is run.
+
+    *max_calls*: how many calls of tools run at once; None for what the workspaces need. *drain_seconds*: how long
+    calls in flight may take once the end has come.
+    """
 
     read_only: bool = False
     max_message_bytes: int = 8 * 1_048_576
-    max_calls: int = MAX_CALLS
+    max_calls: int | None = None
     drain_seconds: float = 0.6
 
 
@@ -81,9 +89,10 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
     settings = settings or ServerSettings()
     if sys.stdin is None or sys.stdout is None:
         return 0  # they were closed at start: the numbers may belong to other files by now
-    front = Front(lambda: _make_kernel(product, settings), read_only=settings.read_only)
+    max_calls = settings.max_calls or MAX_WAITING * len(product.workspaces) + SPARE_CALLS
+    front = Front(lambda: _make_kernel(product, settings, max_calls=max_calls), read_only=settings.read_only)
     source, sink = _take_wire()
-    connection = _Connection(front, settings, source, sink)
+    connection = _Connection(front, settings, source, sink, max_calls=max_calls)
     code = asyncio.run(connection.run())
     front.close()
     if front.is_busy or connection.is_parsing:
@@ -92,12 +101,10 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
     return code
 
 
-def _make_kernel(product: Product, settings: ServerSettings) -> Kernel:
+def _make_kernel(product: Product, settings: ServerSettings, *, max_calls: int) -> Kernel:
     from fsnotes.server.kernel import Kernel  # loads the SDK
 
-    return Kernel(
-        product.service, product.principal, read_only=settings.read_only, max_calls=settings.max_calls
-    )
+    return Kernel(product.service, product.principal, read_only=settings.read_only, max_calls=max_calls)
 
 
 def _take_wire() -> tuple[int, int]:
@@ -117,14 +124,16 @@ def _take_wire() -> tuple[int, int]:
 class _Connection:
     """One client, from the first byte to the exit code."""
 
-    def __init__(self, front: Front, settings: ServerSettings, source: int, sink: int) -> None:
+    def __init__(
+        self, front: Front, settings: ServerSettings, source: int, sink: int, *, max_calls: int
+    ) -> None:
         self._front = front
         self._settings = settings
         self._source = source
         self._sink = sink
         self._flights: dict[RequestId, Flight] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._max_tasks = 2 * settings.max_calls
+        self._max_tasks = 2 * max_calls
         self._input_ended = False
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="fsnotes-parse")
         self._parsing = False

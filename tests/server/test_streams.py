@@ -123,7 +123,7 @@ def test_a_large_frame_is_read_where_no_thread_can_be_had_for_it() -> None:
         os.set_blocking(descriptor, False)
 
     async def go() -> int:
-        connection = _Connection(cast(Front, NoKernel()), ServerSettings(), source, sink)
+        connection = _Connection(cast(Front, NoKernel()), ServerSettings(), source, sink, max_calls=8)
         connection._parser.shutdown()  # from here on it refuses as one does that gets no thread
         broken = b'{"a":[' + b"[]," * (LARGE_FRAME // 3 + 1) + b"]}\n"
         feeder = threading.Thread(target=lambda: (os.write(feeding, broken * 2), os.close(feeding)))
