@@ -41,10 +41,11 @@ def examine(
     ConfigurationError when the state folder cannot be used.
     """
     host = _examine_host()
-    if not settings.workspaces:
-        return Diagnosis(host, ())
-    examiner = _Examiner(settings, resolver, checkpoint, openat2=host.kernel.openat2)
-    return Diagnosis(host, tuple(examiner.examine(each) for each in settings.workspaces))
+    found: tuple[Examined, ...] = ()
+    if settings.workspaces:
+        examiner = _Examiner(settings, resolver, checkpoint, openat2=host.kernel.openat2)
+        found = tuple(examiner.examine(each) for each in settings.workspaces)
+    return Diagnosis(host, found, settings.jail_mode, Level(settings.jail_level))
 
 
 def _examine_host() -> Host:

@@ -31,12 +31,17 @@ class Host:
     report: Report | None
     why: str | None = None
 
-    def falls_short(self, required: str) -> str | None:
-        """Say that the host gives less than the level *required*; None where it gives that."""
+    def faults(self, mode: str, wanted: Level) -> tuple[str, ...]:
+        """Say what is asked for and not in force on a host that is looked at alone, a sentence each."""
+        if mode == "off":
+            return ()
+        found = []
         level = _level(self.report)
-        if level.rank >= Level(required).rank:
-            return None
-        return f"jail level {required} is required and {level.value} is what this host gives"
+        if mode == "require" and level.rank < wanted.rank:
+            found.append(f"jail level {wanted.value} is required and {level.value} is what this host gives")
+        elif self.report is None:
+            found.append(f"no worker can be started on this host, so nothing is served: {self.why}")
+        return (*found, *_unproven(self.report))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -129,14 +134,9 @@ class Examined:
             )
         elif self.mode != "off" and self.jailed.report is None:
             found.append(f"no worker can be started for it, so it is not served: {self.jailed.why}")
-        if self.jailed.report is not None:
-            found += [
-                f"{layer.name} could not be proven: {layer.why}"
-                for layer in self.jailed.report.layers
-                if layer.state is LayerState.FAILED
-            ]
-            if self.level is not Level.NONE and self.jailed.trial is None:
-                found.append(f"the jail could not be attacked: {self.jailed.why}")
+        found += _unproven(self.jailed.report)
+        if self.jailed.report is not None and self.level is not Level.NONE and self.jailed.trial is None:
+            found.append(f"the jail could not be attacked: {self.jailed.why}")
         if self.jailed.trial is not None:
             found += [_fault(each, self.level) for each in self.jailed.trial.broken]
         if self.opened is not None and not self.opened.is_same:
@@ -212,16 +212,28 @@ class Examined:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The host and every workspace."""
+    """The host and every workspace, and which jail was asked for."""
 
     host: Host
     workspaces: tuple[Examined, ...]
+    mode: str
+    wanted: Level
+
+    @property
+    def host_faults(self) -> tuple[str, ...]:
+        """Say what of the jail is not in force where no workspace is there to say so of itself."""
+        return () if self.workspaces else self.host.faults(self.mode, self.wanted)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all that was asked for is in force."""
+        return not self.host_faults and all(each.is_sound for each in self.workspaces)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
-            "ok": all(each.is_sound for each in self.workspaces),
-            "host": self.host.to_json(),
+            "ok": self.is_sound,
+            "host": {**self.host.to_json(), "faults": list(self.host_faults)},
             "workspaces": [each.to_json() for each in self.workspaces],
         }
 
@@ -231,6 +243,14 @@ class Diagnosis:
 
 def _level(report: Report | None) -> Level:
     return Level.NONE if report is None else report.level
+
+
+def _unproven(report: Report | None) -> list[str]:
+    return [
+        f"{layer.name} could not be proven: {layer.why}"
+        for layer in (() if report is None else report.layers)
+        if layer.state is LayerState.FAILED
+    ]
 
 
 def _fault(tried: Tried, level: Level) -> str:

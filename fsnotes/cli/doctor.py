@@ -40,35 +40,25 @@ def doctor(options: argparse.Namespace, console: Console) -> int:
         console.show_json(diagnosis.to_json())
     else:
         _show(diagnosis, console)
-    return _judge(diagnosis, settings, console)
+    return _judge(diagnosis, console)
 
 
-def _judge(diagnosis: Diagnosis, settings: Settings, console: Console) -> int:
+def _judge(diagnosis: Diagnosis, console: Console) -> int:
     """Say what is not in force, and return the exit code."""
     code = 0
-    if settings.jail_mode == "require" and not diagnosis.workspaces:
-        code = _judge_host(diagnosis.host, settings.jail_level, console)
+    faults = [*diagnosis.host_faults]
     for each in diagnosis.workspaces:
-        for fault in each.faults:
-            failure = describe(JailRequired(f"workspace {each.workspace.name!r}: {fault}"))
-            code = code or failure.exit_code
-            console.complain(failure.line)
+        faults += [f"workspace {each.workspace.name!r}: {fault}" for fault in each.faults]
+    for fault in faults:
+        failure = describe(JailRequired(fault))
+        code = failure.exit_code
+        console.complain(failure.line)
     for each in diagnosis.workspaces:
         if each.problem is not None:
             failure = describe(ConfigurationError(each.problem))
             code = failure.exit_code
             console.complain(failure.line)
     return code
-
-
-def _judge_host(host: Host, required: str, console: Console) -> int:
-    """Hold the host to the level that is required where no workspace is."""
-    fault = host.falls_short(required)
-    if fault is None:
-        return 0
-    failure = describe(JailRequired(fault))
-    console.complain(failure.line)
-    return failure.exit_code
 
 
 @contextmanager
@@ -164,6 +154,8 @@ def _show(diagnosis: Diagnosis, console: Console) -> None:
 
     _show_host(diagnosis.host, line)
     if not diagnosis.workspaces:
+        if diagnosis.host_faults:
+            _show_list("NOT IN FORCE", diagnosis.host_faults, line)
         console.say()
         console.say("no workspace: name a folder, or configure one, to have it examined too")
     for each in diagnosis.workspaces:

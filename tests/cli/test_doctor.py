@@ -25,8 +25,9 @@ from fsnotes.calls import local_principal
 from fsnotes.quarantine import Quarantine
 from fsnotes.state import StateFolder
 from sandbox import Root, records
+from sandbox.errors import WorkerUnable
 from sandbox.jail.attacks import ATTACKS
-from sandbox.jail.report import LAYERS
+from sandbox.jail.report import LAYERS, Report
 from sandbox.jail.trial import Outcome
 from tests.cli.hosts import fsnotes_on
 from tests.cli.shell import FSNOTES, ROOT, SECONDS, Done, Shell, refused, serving
@@ -323,6 +324,62 @@ def test_the_host_alone_is_held_to_a_level_that_is_required(shell: Shell) -> Non
     done = shell.run(*words, command=fsnotes_on("container"))
     assert done.code == 8
     assert "jail level full is required and contained is what this host gives" in done.err
+
+
+@pytest.mark.parametrize(
+    ("host", "words", "code", "said"),
+    [
+        (
+            "container",
+            ("--jail", "require", "--jail-level", "full"),
+            8,
+            "jail level full is required and contained is",
+        ),
+        ("container", ("--jail", "require"), 0, None),
+        ("container", ("--jail-level", "full"), 0, None),
+        ("nothing", (), 0, None),
+        (
+            "nothing",
+            ("--jail", "require"),
+            8,
+            "jail level contained is required and none is what this host gives",
+        ),
+        ("seccomp that does nothing", (), 8, "seccomp could not be proven"),
+        ("seccomp that does nothing", ("--jail", "require"), 8, "seccomp could not be proven"),
+        ("seccomp that does nothing", ("--jail", "off"), 0, None),
+        ("no openat2", (), 0, None),
+    ],
+)
+def test_without_a_workspace_the_exit_code_the_json_and_the_lines_say_the_same(
+    shell: Shell, host: str, words: tuple[str, ...], code: int, said: str | None
+) -> None:
+    require_jail()
+    done = shell.run("doctor", *words, "--json", command=fsnotes_on(host))
+    found = report(done)
+    faults = found["host"]["faults"]
+    assert (done.code, found["ok"], bool(faults), bool(done.err)) == (code, code == 0, code != 0, code != 0)
+    lines = shell.run("doctor", *words, command=fsnotes_on(host))
+    assert (lines.code, lines.err, "NOT IN FORCE" in lines.out) == (code, done.err, code != 0)
+    if said is not None:
+        assert any(said in fault for fault in faults)
+        assert said in lines.err
+        assert said in lines.out
+
+
+def test_a_host_on_which_no_worker_starts_is_8_unless_there_is_to_be_no_jail(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def try_host(*_: object) -> Report:
+        raise WorkerUnable("there is no jail on this system")
+
+    monkeypatch.setattr(diagnosis.trial, "try_host", try_host)
+    done = shell.call("doctor", "--json")
+    assert (done.code, report(done)["ok"], "no worker can be started on this host" in done.err) == (
+        8,
+        False,
+        True,
+    )
+    assert report(shell.call("doctor", "--jail", "off", "--json"))["ok"]
 
 
 def test_the_bounds_that_are_set_are_shown(shell: Shell) -> None:
