@@ -189,6 +189,10 @@ class Busy(FsnotesError):
     """Somebody else is at it; the same call may succeed in a moment."""
 
 
+class NotItsTurn(Busy):
+    """Other calls were before this one, or the workspace's worker was being started, for too long; nothing was done."""
+
+
 class NotCounted(Busy):
     """Something has to be done first that takes several calls, and this one has done a part of it and nothing else.
 

@@ -227,6 +227,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
             " what you asked for was not done, call again"
         ),
     ),
+    errors.NotItsTurn: (
+        "busy",
+        6,
+        lambda _: (
+            "other calls in this workspace were before this one, or its worker was being started; nothing was done,"
+            " call again"
+        ),
+    ),
     errors.Busy: (
         "busy",
         6,

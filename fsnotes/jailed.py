@@ -13,7 +13,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fsnotes.access import Grant
-from fsnotes.errors import Abandoned, Busy, FsnotesError, InvalidArgument, OutcomeUnknown, Unavailable
+from fsnotes.errors import (
+    Abandoned,
+    Busy,
+    FsnotesError,
+    InvalidArgument,
+    NotItsTurn,
+    OutcomeUnknown,
+    Unavailable,
+)
 from fsnotes.notes.answers import check_reply
 from fsnotes.notes.commands import (
     Command,
@@ -130,8 +138,10 @@ class JailedRunner:
                     is_late=lambda: not time.monotonic() < late,
                 )
             except (errors.Abandoned, Abandoned) as error:
-                # Given up by the caller, or by us when it was too late to begin.
-                raise (Abandoned() if abandoned() else Busy()) from error
+                if abandoned():
+                    raise Abandoned from error
+                # Given up by us when it was too late to begin. Who has that worker is changing the workspace.
+                raise (Busy() if worker.is_serving else NotItsTurn()) from error
 
     def _put(
         self,
@@ -168,7 +178,7 @@ class JailedRunner:
         except errors.JailBusy as busy:
             if worker.events and worker.events[-1].happening is Happening.NOT_STARTED:
                 raise Unavailable("the workspace's worker cannot be started") from busy
-            raise Busy from busy
+            raise NotItsTurn from busy
         except errors.WorkerFailed as failure:
             raise _failed(command, why(failure), sent=failure.sent) from failure
         except errors.HandlerFailed as failure:

@@ -187,6 +187,16 @@ class Jailing:
             ) from failure
 
     def _refused(self, workspace: WorkspaceSettings, failure: LevelNotMet) -> JailRequired:
+        if failure.failed:
+            return JailRequired(
+                f"workspace {workspace.name!r}: what its jail claims could not be proven, so it is not served:"
+                f" {_told(failure.missing)}"
+            )
+        if self._settings.jail_mode != "require":
+            return JailRequired(
+                f"workspace {workspace.name!r}: its jail had level {failure.required} and a moment later"
+                f" {failure.reached}, so what it is worth is unknown; missing is {_told(failure.missing)}"
+            )
         return JailRequired(
             f"workspace {workspace.name!r}: jail level {self._wanted.value} is required and {failure.reached} is"
             f" what it has; missing is {_told(failure.missing)}"

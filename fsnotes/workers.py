@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from fsnotes.errors import Busy, Unavailable
+from fsnotes.errors import NotItsTurn, Unavailable
 from fsnotes.notes.commands import Command
 from fsnotes.notes.opening import INDEXER, WRITER
 from fsnotes.runners import CLOSED, Pending
@@ -49,7 +49,7 @@ _WHY: Final[dict[type[WorkerFailed], str]] = {
     WorkerUnable: "the workspace's worker cannot begin",
     WorkerHung: "the workspace's worker did not answer in time and was ended",
     WorkerLimit: "the workspace's worker needed more memory or time than it may have",
-    LevelNotMet: "the jail of this workspace is weaker than required",
+    LevelNotMet: "the jail of this workspace is weaker than it has to be",
     Quarantined: CLOSED,
     JailStopped: "this workspace is not being served any more",
 }
@@ -216,7 +216,7 @@ class JailedWorkspace:
     def worker(self, command: Command[Any], *, seconds: float) -> Worker:
         """Return the worker for *command*: one that can change only for a change.
 
-        It is started if need be. Raises Unavailable when it cannot be, or after `close`; Busy when that takes
+        It is started if need be. Raises Unavailable when it cannot be, or after `close`; NotItsTurn when that takes
         longer than *seconds*.
         """
         if self._closed:
@@ -226,7 +226,7 @@ class JailedWorkspace:
         if self._writer is None:
             starting = self.prepare()
             if starting is not None and not starting.wait(seconds):
-                raise Busy
+                raise NotItsTurn
         with self._mutex:
             if self._writer is not None:
                 return self._writer

@@ -148,6 +148,17 @@ def test_serve_ends_with_8_where_the_jail_that_is_required_cannot_be_had(
     )
 
 
+@pytest.mark.parametrize("words", [(), ("--jail", "require")], ids=["best effort", "require"])
+def test_serve_ends_with_8_where_a_layer_is_only_claimed_and_calls_it_that(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    require_jail()
+    done = shell.run("serve", "Notes", *words, command=fsnotes_on("seccomp that does nothing"))
+    assert refused(done, 8, "unavailable")
+    assert "what its jail claims could not be proven, so it is not served: seccomp (" in done.err
+    assert "required" not in done.err
+
+
 NOTICE = re.compile(r"workspace 'Notes': jail level (\w+); missing is (\w+) \(.+\)")
 
 

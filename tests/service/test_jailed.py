@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -28,6 +28,7 @@ from fsnotes.errors import (
     NotCounted,
     NoteNotFound,
     NoteTooLarge,
+    NotItsTurn,
     OutcomeUnknown,
     PathRefused,
     Unavailable,
@@ -294,7 +295,7 @@ def test_a_worker_for_changes_that_does_not_start_is_unavailable_and_not_tried_a
     for _ in range(3):
         with pytest.raises(Unavailable) as caught:
             bench.run(CREATE)
-        assert caught.value.why == "the jail of this workspace is weaker than required"
+        assert caught.value.why == "the jail of this workspace is weaker than it has to be"
     assert [fake.spec.kind for fake in bench.made] == ["ro", "rw"]
     assert bench.run(READ).path == "a.md"
     later = time.monotonic() + workers.RETRY_SECONDS
@@ -691,6 +692,32 @@ def test_every_failure_of_a_worker_has_words_of_its_own() -> None:
     assert len(set(workers._WHY.values())) == len(spoken)
 
 
+@pytest.mark.parametrize("command", [READ, CREATE], ids=["looks", "changes"])
+def test_who_waits_in_vain_for_a_worker_is_not_told_that_somebody_changes_the_workspace(
+    command: Command[Any],
+) -> None:
+    """It may be a read that hangs, or nobody at all while the worker is being started."""
+    with pytest.raises(NotItsTurn) as caught:
+        failing(found.JailBusy("the worker was not free in time")).run(command)
+    failure = describe(caught.value)
+    assert (failure.slug, failure.exit_code) == ("busy", 6)
+    assert "changing" not in failure.line
+
+
+@pytest.mark.parametrize("serving", [True, False])
+def test_a_change_that_is_given_up_is_told_what_it_has_waited_for(
+    monkeypatch: pytest.MonkeyPatch, *, serving: bool
+) -> None:
+    def wait(fake: Fake, asked: Asked, clock: Clock) -> None:
+        fake.is_serving = serving
+        clock.now += 60.0
+        assert asked.abandoned()
+
+    with pytest.raises(Busy) as caught:
+        giving_up(monkeypatch, wait).run(CREATE)
+    assert type(caught.value) is (Busy if serving else NotItsTurn)
+
+
 def test_a_worker_that_cannot_be_started_again_is_unavailable_and_not_busy() -> None:
     bench = failing(found.JailBusy("x"))
     with pytest.raises(Busy):
@@ -1033,6 +1060,38 @@ def test_a_level_that_is_required_and_not_reached_is_one_line_with_exit_code_8(
     assert failure.line == (
         f"unavailable: workspace 'Two': jail level contained is required and {level.value} is what it has;"
         " missing is namespaces (not here)"
+    )
+
+
+@pytest.mark.parametrize("mode", ["require", "best-effort"])
+def test_a_layer_that_is_only_claimed_is_called_that_whatever_is_required(
+    two: Settings, mode: Literal["require", "best-effort"]
+) -> None:
+    def make(spec: JailSpec, *, require: Level) -> Worker:
+        failure = found.LevelNotMet(
+            required="full", reached="contained", missing=(("seccomp", "socket: it worked"),), failed=True
+        )
+        return Fake(spec, require, failure=failure)
+
+    with pytest.raises(JailRequired) as caught:
+        wiring.build(replace(two, jail_mode=mode), environ={}, worker=make)
+    assert describe(caught.value).line == (
+        "unavailable: workspace 'One': what its jail claims could not be proven, so it is not served: seccomp (socket:"
+        " it worked)"
+    )
+
+
+def test_a_level_that_falls_while_it_is_found_out_is_called_that(two: Settings) -> None:
+    levels = iter([Level.PARTIAL, Level.CONTAINED, Level.PARTIAL])
+
+    def make(spec: JailSpec, *, require: Level) -> Worker:
+        return Fake(spec, require, level=next(levels))
+
+    with pytest.raises(JailRequired) as caught:
+        wiring.build(two, environ={}, worker=make)
+    assert describe(caught.value).line == (
+        "unavailable: workspace 'One': its jail had level contained and a moment later partial, so what it is worth is"
+        " unknown; missing is namespaces (not here)"
     )
 
 
