@@ -7,6 +7,7 @@ without walls would keep nobody out and could hold no promise. Where a jail is r
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from typing import Protocol
 
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.custody import NO_PART, Withheld, account_of, entrust
+from fsnotes.deferred import DeferredRunner
 from fsnotes.errors import JailRequired
 from fsnotes.jailed import JailedRunner
 from fsnotes.notes.opening import PACKAGES, READER, WorkerOptions
@@ -34,6 +36,8 @@ from sandbox.names import display
 from sandbox.records import replace
 from sandbox.resolve import ResolverChoice
 
+_log = logging.getLogger("fsnotes.jailing")
+
 Roots = Mapping[str, tuple[Root, tuple[str, ...]]]
 
 
@@ -48,12 +52,18 @@ def _nobody(workspace: str, why: str, *, jail: str) -> None:
     """Leave it to the workers, which remember it as long as they are there."""
 
 
+def _open(workspace: str) -> bool:  # noqa: ARG001 - like its siblings
+    """Take every workspace for open."""
+    return False
+
+
 class Jailing:
     """Puts the workspaces of one configuration behind workers. *make* makes these: `Jail`, or a test's own.
 
     *parts* are the parts of *state* that are for them, by their names, as `StateFolder.workspace` gave them, and *boot*
     is the id of the running boot.
     *closed* is told of a workspace whose workers broke their rules too often: its name, why, and its level.
+    *is_closed* says of which that is so: nothing is started in one.
     """
 
     def __init__(
@@ -66,6 +76,7 @@ class Jailing:
         boot: str | None,
         make: WorkerMaker | None = None,
         closed: Closed = _nobody,
+        is_closed: Callable[[str], bool] = _open,
     ) -> None:
         self._settings = settings
         self._state = state
@@ -74,8 +85,11 @@ class Jailing:
         self._boot = boot
         self._given = make
         self._closed = closed
+        self._is_closed = is_closed
         self._jailed: dict[str, JailedWorkspace] = {}
+        self._deferred: dict[str, DeferredRunner] = {}
         self._wanted = Level(settings.jail_level)
+        self._is_running = False
         self.notices: list[str] = []
         """What a person should know, one line each."""
 
@@ -86,19 +100,16 @@ class Jailing:
         user's part of the state; then no worker is left.
         """
         jailed: dict[str, JailedWorkspace] = {}
+        closed = {each.name: each for each in self._settings.workspaces if self._is_closed(each.name)}
         try:
             for workspace in self._settings.workspaces:
-                make = self._maker(workspace.name)
-                begun = self._begin(workspace, roots[workspace.name][0], make)
-                if begun is not None:
-                    jailed[workspace.name] = JailedWorkspace(
-                        begun,
-                        make,
-                        place=roots[workspace.name][0].place,
-                        ignore=workspace.ignore,
-                        max_note_bytes=workspace.policy.max_file_bytes,
-                    )
-            inline = {name: opened for name, opened in roots.items() if name not in jailed}
+                if workspace.name not in closed:
+                    made = self._jail(workspace, roots[workspace.name][0])
+                    if made is not None:
+                        jailed[workspace.name] = made
+            inline = {
+                name: opened for name, opened in roots.items() if name not in jailed and name not in closed
+            }
             here = self._inline(inline) if inline else None
         except BaseException:
             for started in jailed.values():
@@ -107,11 +118,58 @@ class Jailing:
         for name in jailed:
             roots[name][0].close()
         self._jailed = jailed
+        self._deferred = {name: self._defer(each, roots[name]) for name, each in closed.items()}
+        self._is_running = True
         behind = JailedRunner(jailed, call_deadline=self._settings.call_deadline_seconds)
-        if here is None:
+        if here is None and not closed:
             return behind
         runners: dict[str, Runner] = dict.fromkeys(jailed, behind)
-        return MixedRunner(runners | dict.fromkeys(inline, here))
+        if here is not None:
+            runners |= dict.fromkeys(inline, here)
+        return MixedRunner(runners | self._deferred)
+
+    def _jail(self, workspace: WorkspaceSettings, root: Root) -> JailedWorkspace | None:
+        """Put *workspace* behind workers; None where they would have no walls. Raises JailRequired."""
+        make = self._maker(workspace.name)
+        begun = self._begin(workspace, root, make)
+        if begun is None:
+            return None
+        return JailedWorkspace(
+            begun,
+            make,
+            place=root.place,
+            ignore=workspace.ignore,
+            max_note_bytes=workspace.policy.max_file_bytes,
+        )
+
+    def _defer(self, workspace: WorkspaceSettings, opened: tuple[Root, tuple[str, ...]]) -> DeferredRunner:
+        """Return what runs the commands of a *workspace* that is closed, once it is open."""
+        return DeferredRunner(
+            partial(self._begin_late, workspace, opened),
+            opened[0].close,
+            seconds=self._settings.call_deadline_seconds,
+        )
+
+    def _begin_late(self, workspace: WorkspaceSettings, opened: tuple[Root, tuple[str, ...]]) -> Runner:
+        name = workspace.name
+        made = self._jail(workspace, opened[0])
+        if made is None:
+            return self._inline({name: opened})
+        opened[0].close()
+        self._jailed[name] = made
+        # SAFETY: who closes it from here on ends these workers. If it was closed again while they began, nobody has;
+        # and if it was opened again since, nobody else would start them anew.
+        if self._is_closed(name):
+            made.quarantine()
+            if not self._is_closed(name):
+                made.clear()
+        return JailedRunner({name: made}, call_deadline=self._settings.call_deadline_seconds)
+
+    def _notice(self, text: str) -> None:
+        if self._is_running:
+            _log.warning("%s", text)
+        else:
+            self.notices.append(text)
 
     def _inline(self, roots: Roots) -> Runner:
         quotas = {workspace.name: workspace.quota for workspace in self._settings.workspaces}
@@ -122,6 +180,8 @@ class Jailing:
         """Let the workers of *workspace* begin anew."""
         if workspace in self._jailed:
             self._jailed[workspace].clear()
+        elif workspace in self._deferred:
+            self._deferred[workspace].prepare()
 
     def quarantine(self, workspace: str) -> None:
         """End the workers of *workspace* until `clear`."""
@@ -147,7 +207,7 @@ class Jailing:
             begun.worker.stop()
             raise
         if withheld is not None:
-            self.notices.append(f"workspace {workspace.name!r}: {NO_PART}; {withheld}")
+            self._notice(f"workspace {workspace.name!r}: {NO_PART}; {withheld}")
         return begun
 
     def _begin_bare(self, workspace: WorkspaceSettings, spec: JailSpec, make: WorkerMaker) -> Begun | None:
@@ -164,10 +224,10 @@ class Jailing:
                     f"workspace {workspace.name!r}: no worker can be started for it, so what it is worth is unknown;"
                     f" {failure.why}"
                 ) from failure
-            self.notices.append(f"workspace {workspace.name!r}: jail level none ({failure.why})")
+            self._notice(f"workspace {workspace.name!r}: jail level none ({failure.why})")
             return None
         if begun.require.rank < self._wanted.rank:
-            self.notices.append(
+            self._notice(
                 f"workspace {workspace.name!r}: jail level {begun.require.value}; missing is {_told(begun.missing)}"
             )
         if begun.require is Level.NONE:

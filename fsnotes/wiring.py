@@ -169,9 +169,10 @@ def build(
 ) -> Product:
     """Open what *settings* name and put the service together.
 
-    With a jail, a worker of every workspace has proven its level when this returns, and *observe* sees only what
-    is done in this process. *worker* makes the workers: for tests. With *inspect* `try`, what each file system is
-    weaker in is among the notices: two files of our own are made in the workspace for it, and removed.
+    With a jail, a worker of every workspace has proven its level when this returns, but for those that are closed, in
+    which nothing is started until they are opened; and *observe* sees only what is done in this process. *worker* makes
+    the workers: for tests. With *inspect* `try`, what each file system is weaker in is among the notices: two files of
+    our own are made in the workspace for it, and removed.
 
     Raises ConfigurationError for a folder that cannot be served, JailRequired where the jail that is required
     cannot be had.
@@ -297,7 +298,14 @@ def _runner(
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
     jailing = Jailing(
-        settings, state, parts, resolver=resolver, boot=_boot(), make=worker, closed=quarantine.impose
+        settings,
+        state,
+        parts,
+        resolver=resolver,
+        boot=_boot(),
+        make=worker,
+        closed=quarantine.impose,
+        is_closed=quarantine.stands,
     )
     return jailing.runner(roots), jailing.clear, jailing.quarantine, tuple(jailing.notices)
 

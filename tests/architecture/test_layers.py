@@ -47,6 +47,9 @@ ROOMS: dict[str, Room] = {
     "fsnotes.jailed": Room(
         ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.workers", "sandbox")
     ),
+    "fsnotes.deferred": Room(
+        ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.workers")
+    ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
     "fsnotes.state": Room((ERRORS, *LEXICAL, "sandbox.place")),
@@ -153,6 +156,7 @@ ROOMS: dict[str, Room] = {
         (
             "fsnotes.config",
             "fsnotes.custody",
+            "fsnotes.deferred",
             ERRORS,
             "fsnotes.jailed",
             "fsnotes.notes",

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,11 +19,14 @@ import pytest
 from fsnotes import wiring
 from fsnotes.access import Right
 from fsnotes.audit import AuditLog
-from fsnotes.config import WorkspaceSettings
+from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import OutcomeUnknown, Unavailable
 from fsnotes.quarantine import DAMAGED, Mark, Marks, Quarantine, lift
-from fsnotes.runners import CLOSED
+from fsnotes.runners import CLOSED, MAX_PENDING
 from fsnotes.state import StateFolder
+from sandbox.errors import LevelNotMet
+from sandbox.jail.report import LAYERS, Layer, LayerState, Level, Report
+from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from tests.service.conftest import ALICE, Clock, Household, accept, answer, ask
 
@@ -266,7 +270,7 @@ def test_a_marked_workspace_is_not_served_and_the_others_are(household: Househol
     shown = {
         each.name: (each.jail, each.notes, each.complete) for each in service.workspaces(ALICE).workspaces
     }
-    assert shown == {"Notes": (household.level, 0, False), "Elsewhere": (household.level, 1, True)}
+    assert shown == {"Notes": ("none", 0, False), "Elsewhere": (household.level, 1, True)}
     open_again(household, state)
     with pytest.raises(Unavailable):
         service.read(ALICE, uri, "a")
@@ -434,3 +438,212 @@ def test_a_workspace_that_another_process_closes_has_no_workers_left_after_a_loo
     assert service.read(ALICE, uri, "a").text == "text"
     service.create(ALICE, uri, "second", "x")
     assert [line["tool"] for line in jailed.audit()].count("quarantine") == 1
+
+
+# -- a product that is made while a workspace is closed ----------------------------------------------
+
+
+class Making:
+    """Makes workers, and writes down which, and what was said of them."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+        self.made: list[tuple[str, str]] = []
+
+    def __call__(self, spec: JailSpec, *, require: Level) -> Any:
+        self.made.append((os.path.basename(spec.workspace), spec.kind))
+        return self._make(spec, require=require)
+
+
+def test_nothing_is_started_in_a_closed_workspace_before_it_is_opened(jailed: Household) -> None:
+    jailed.write("a.md", "text")
+    elsewhere = other(jailed)
+    state = quarantine(jailed)
+    jailed.worker = making = Making(Jail)
+    product = jailed.product()
+    product.look()
+    assert not is_served(product, jailed)
+    assert product.service.read(ALICE, elsewhere, "b").text == "b"
+    product.sweep()
+    shown = {each.name: each.jail for each in product.service.workspaces(ALICE).workspaces}
+    assert shown == {"Notes": "none", "Elsewhere": jailed.level}
+    assert {folder for folder, _ in making.made} == {"Elsewhere"}
+    making.made.clear()
+    open_again(jailed, state)
+    product.look()
+    assert product.service.read(ALICE, jailed.uri, "a").text == "text"
+    product.service.create(ALICE, jailed.uri, "new", "x")
+    assert making.made[0] == ("Notes", "ro")
+    assert set(making.made) == {("Notes", "ro"), ("Notes", "rw")}
+    shown = {each.name: each.jail for each in product.service.workspaces(ALICE).workspaces}
+    assert shown == {"Notes": jailed.level, "Elsewhere": jailed.level}
+
+
+def test_it_begins_by_itself_once_it_is_opened_and_calls_that_come_meanwhile_wait(jailed: Household) -> None:
+    jailed.write("a.md", "text")
+    state = quarantine(jailed)
+    gate = threading.Event()
+
+    def make(spec: JailSpec, *, require: Level) -> Any:
+        assert gate.wait(20)
+        return Jail(spec, require=require)
+
+    jailed.worker = making = Making(make)
+    product = jailed.product()
+    open_again(jailed, state)
+    product.look()
+    until(lambda: making.made == [("Notes", "ro")])
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(product.service.read, ALICE, jailed.uri, "a") for _ in range(4)]
+        gate.set()
+        assert [call.result(20).text for call in calls] == ["text"] * 4
+    assert making.made == [("Notes", "ro")]
+
+
+def test_calls_that_wait_for_a_beginning_have_a_bound_in_number_and_in_time(jailed: Household) -> None:
+    jailed.write("a.md", "text")
+    state = quarantine(jailed)
+    gate = threading.Event()
+
+    def make(spec: JailSpec, *, require: Level) -> Any:
+        gate.wait(20)
+        return Jail(spec, require=require)
+
+    jailed.worker = Making(make)
+    product = jailed.product(call_deadline_seconds=1.0)
+    open_again(jailed, state)
+    product.look()
+    with ThreadPoolExecutor(MAX_PENDING + 1) as pool:
+        calls = [pool.submit(product.service.read, ALICE, jailed.uri, "a") for _ in range(MAX_PENDING + 1)]
+        errors = sorted(type(call.exception(20)).__name__ for call in calls)
+    gate.set()
+    assert errors == ["LimitReached", *["NotItsTurn"] * MAX_PENDING]
+    until(lambda: is_served(product, jailed))
+
+
+def test_a_level_that_is_required_and_not_there_when_it_is_opened_serves_nothing(
+    jailed: Household, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is started, nobody can know it before: the server starts, and says so once it does."""
+    jailed.write("a.md", "text")
+    state = quarantine(jailed)
+    weak = True
+
+    def make(spec: JailSpec, *, require: Level) -> Any:
+        return Weak() if weak else Jail(spec, require=require)
+
+    jailed.worker = making = Making(make)
+    product = jailed.product()
+    assert making.made == []
+    open_again(jailed, state)
+    product.look()
+    for _ in range(2):
+        with pytest.raises(Unavailable) as caught:
+            product.service.read(ALICE, jailed.uri, "a")
+        assert caught.value.why == "the jail of this workspace is weaker than it has to be"
+    assert making.made == [("Notes", "ro")]  # and is not tried again at once
+    assert "jail level contained is required and partial is what it has" in caplog.text
+    weak = False
+    monkeypatch.setattr("fsnotes.deferred.time.monotonic", lambda: time.perf_counter() + 1e9)
+    assert product.service.read(ALICE, jailed.uri, "a").text == "text"
+
+
+def test_a_workspace_that_is_closed_again_while_it_begins_has_no_workers(jailed: Household) -> None:
+    jailed.write("a.md", "text")
+    state = quarantine(jailed)
+    workers: list[Jail] = []
+
+    def make(spec: JailSpec, *, require: Level) -> Any:
+        quarantine(jailed)
+        product.look()
+        workers.append(Jail(spec, require=require))
+        return workers[-1]
+
+    jailed.worker = Making(make)
+    product = jailed.product()
+    open_again(jailed, state)
+    product.look()
+    until(lambda: bool(workers) and "Notes" in product._end.__self__._jailed)  # type: ignore[attr-defined]
+    until(lambda: not workers[0].is_serving)
+    with pytest.raises(Unavailable) as caught:
+        product.service.read(ALICE, jailed.uri, "a")
+    assert caught.value.why == CLOSED
+    jailed.worker = None
+    open_again(jailed, state)
+    product.look()
+    assert product.service.read(ALICE, jailed.uri, "a").text == "text"
+
+
+@pytest.mark.parametrize("when", ["closed", "beginning", "begun"])
+def test_a_product_that_is_closed_leaves_nothing_of_a_workspace_that_was_closed(
+    jailed: Household, when: str
+) -> None:
+    jailed.write("a.md", "text")
+    state = quarantine(jailed)
+    before = len(os.listdir("/proc/self/fd"))
+    gate, workers = threading.Event(), []
+
+    def make(spec: JailSpec, *, require: Level) -> Any:
+        assert gate.wait(20)
+        workers.append(Jail(spec, require=require))
+        return workers[-1]
+
+    jailed.worker = making = Making(make)
+    product = jailed.product()
+    if when != "closed":
+        open_again(jailed, state)
+        product.look()
+        until(lambda: bool(making.made))
+    if when == "begun":
+        gate.set()
+        until(lambda: is_served(product, jailed))
+    product.close()
+    gate.set()
+    until(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    assert not any(worker.is_serving for worker in workers)
+    with pytest.raises(Unavailable):
+        product.service.read(ALICE, jailed.uri, "a")
+
+
+class Weak:
+    """A worker below the level that is required."""
+
+    def start(self) -> Report:
+        raise LevelNotMet(required="contained", reached="partial", missing=(("landlock", "not here"),))
+
+    def stop(self) -> None:
+        pass
+
+
+def test_at_best_effort_a_host_without_a_jail_serves_what_was_closed_once_it_is_opened(
+    inline: Household, caplog: pytest.LogCaptureFixture
+) -> None:
+    inline.write("a.md", "text")
+    state = quarantine(inline)
+    canonical = os.path.realpath(inline.vault)
+
+    class Bare(Weak):
+        report: Report | None = None
+
+        def __init__(self, spec: JailSpec, *, require: Level) -> None:
+            self.require = require
+
+        def start(self) -> Report:
+            if self.require is not Level.NONE:
+                raise LevelNotMet(required=self.require, reached="none", missing=(("landlock", "not here"),))
+            layers = tuple(Layer(name, LayerState.UNAVAILABLE, "not here") for name in LAYERS)
+            self.report = Report("ro", layers, cwd=canonical, root_entries=None, resolver="walk")
+            return self.report
+
+    settings = Settings(
+        state_dir=str(inline.top / "state"),
+        workspaces=(WorkspaceSettings("Notes", canonical, str(inline.vault)),),
+        rules=tuple(inline.rules),
+    )
+    with contextlib.closing(wiring.build(settings, environ={}, worker=Making(Bare))) as product:
+        assert not is_served(product, inline)
+        assert all("jail level none" not in notice for notice in product.notices)
+        open_again(inline, state)
+        product.look()
+        assert product.service.read(ALICE, inline.uri, "a").text == "text"
+    assert "jail level none; missing is landlock (not here)" in caplog.text
