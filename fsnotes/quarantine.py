@@ -3,6 +3,9 @@
 Each has a mark, a file in the private part of the state folder, so a quarantine holds for every process that shares
 it and survives all of them, until somebody lifts it. What cannot be read as a mark counts as one. What a breach is,
 and how many are too many, is decided in `sandbox.jail`.
+
+Workers can fill the disk that the state folder is on, so room for the mark is taken beforehand, and the mark is written
+into it. Where a file system takes new room even to write over what is there (btrfs, ZFS), that may not be enough.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fsnotes.audit import AuditLog, Event
@@ -27,6 +30,8 @@ DAMAGED: Final = "its mark cannot be read"
 
 _MAX_TEXT: Final = 4200
 _END_OF_TIME: Final = 1e11
+_BLOCK: Final = 4096
+_LONGEST_WHY: Final = "x" * 1000
 _FIELDS: Final = {"workspace", "path", "since", "why"}
 
 _log = logging.getLogger("fsnotes.quarantine")
@@ -97,22 +102,51 @@ class Marks:
         marks = [(name, self._read(name)) for name in files]
         return tuple((name, mark) for name, mark in marks if mark is not None)
 
+    def reserve(self, path: str, *, workspace: str) -> None:
+        """Take the room for a mark of *workspace* at *path*, unless it has been. Raises ConfigurationError, Busy."""
+        size = _room(Mark(_LONGEST_WHY, workspace, path, _END_OF_TIME))
+        with private.opened(self._folder) as folder:
+            try:
+                if private.has_room(folder, self._spare(path), size):
+                    return
+            except ConfigurationError:
+                pass  # it is replaced
+            with private.exclusive(folder):
+                private.reserve(folder, self._spare(path), size)
+
     def put(self, mark: Mark, path: str) -> None:
-        """Write the mark of the workspace at *path*. Raises ConfigurationError, Busy."""
-        fields = {"workspace": mark.workspace, "path": path, "since": mark.since, "why": mark.why}
+        """Write the mark of the workspace at *path*, unless there is one. Raises ConfigurationError, Busy."""
+        data, name = _encode(replace(mark, path=path)), self._name(path) + ".json"
         with private.opened(self._folder) as folder, private.exclusive(folder):
-            private.write(folder, self._name(path) + ".json", json.dumps(fields).encode("ascii") + b"\n")
+            if self.is_standing(path):
+                return
+            try:
+                private.write_reserved(folder, self._spare(path), name, data)
+            except ConfigurationError:
+                private.write(folder, name, data)
 
     def remove(self, path: str) -> None:
-        """Remove the mark of the workspace at *path*. Raises ConfigurationError, Busy."""
+        """Remove the mark of the workspace at *path*; its room stays taken. Raises ConfigurationError, Busy."""
+        name = self._name(path) + ".json"
         with private.opened(self._folder) as folder, private.exclusive(folder):
             try:
-                private.discard(folder, self._name(path) + ".json")
-                os.fsync(folder)
+                is_room = private.has_room(folder, name, 1)
+            except ConfigurationError:
+                is_room = False  # it is none of ours
+            try:
+                if is_room:
+                    private.publish(folder, name, self._spare(path))
+                else:
+                    private.discard(folder, name)
+                    os.fsync(folder)
             except OSError as error:
                 raise ConfigurationError(
                     f"a mark in {display(self._folder)} cannot be removed: {error.strerror}"
                 ) from error
+
+    def _spare(self, path: str) -> str:
+        # As long as the mark's own name, so that a folder that has room for one has it for the other.
+        return self._name(path) + ".free"
 
     def _read(self, name: str) -> Mark | None:
         if not os.path.lexists(self._folder):
@@ -124,6 +158,16 @@ class Marks:
             _log.warning("a mark of a quarantine cannot be read: %s", error)
             return Mark(DAMAGED)
         return None if found is None else _parse(found[0])
+
+
+def _encode(mark: Mark) -> bytes:
+    fields = {"workspace": mark.workspace, "path": mark.path, "since": mark.since, "why": mark.why}
+    return json.dumps(fields).encode("ascii") + b"\n"
+
+
+def _room(mark: Mark) -> int:
+    """Return how much of the disk *mark* takes, in whole blocks."""
+    return -(-len(_encode(mark)) // _BLOCK) * _BLOCK
 
 
 def _parse(data: bytes) -> Mark:
@@ -180,6 +224,8 @@ class Quarantine:
         self._mutex = threading.Lock()
         self._standing = {name for name, path in self._paths.items() if self._marks.is_standing(path)}
         self._unwritten: dict[str, Mark] = {}
+        self._without_room: dict[str, bool] = {}
+        """Workspaces for which room is to be taken, and whether it was said that there is none."""
 
     def stands(self, name: str) -> bool:
         """Whether the workspace *name* is closed."""
@@ -188,6 +234,32 @@ class Quarantine:
     def mark(self, name: str) -> Mark | None:
         """Return what is known about the quarantine of *name*; None when it is open."""
         return self._marks.find(self._paths[name]) or self._unwritten.get(name)
+
+    def reserve(self) -> None:
+        """Take the room for the marks of all workspaces; where there is none, say so, and try again at each `look`."""
+        with self._mutex:
+            self._without_room = dict.fromkeys(self._paths, False)
+            self._take_room()
+
+    def _take_room(self) -> None:
+        for name, is_said in list(self._without_room.items()):
+            if name in self._standing:
+                continue  # it has what it needs, or takes it first
+            try:
+                self._marks.reserve(self._paths[name], workspace=name)
+            except (ConfigurationError, Busy) as error:
+                self._without_room[name] = True
+                if not is_said:
+                    _log.warning(
+                        "workspace %r: no room can be kept for closing it: %s; if its workers break their rules while"
+                        " there is none, it is closed in this process alone",
+                        name,
+                        error,
+                    )
+            else:
+                self._without_room[name] = False
+                if is_said:
+                    _log.warning("workspace %r: room is kept for closing it", name)
 
     def impose(self, workspace: str, why: str, *, jail: str) -> None:
         """Close *workspace*, which was served at the level *jail*.
@@ -198,8 +270,17 @@ class Quarantine:
         with self._mutex:
             self._standing.add(workspace)
             self._unwritten[workspace] = mark
-            self._write(workspace)
-        _log.error("workspace %r is closed: %s; fsnotes doctor --clear opens it", workspace, why)
+            error = self._write(workspace)
+        if error is None:
+            _log.error("workspace %r is closed: %s; fsnotes doctor --clear opens it", workspace, why)
+        else:
+            _log.error(
+                "workspace %r is closed in this process alone, and not after a restart, since that cannot be written"
+                " down: %s; it is tried again until it can: %s",
+                workspace,
+                error,
+                why,
+            )
         event = Event("fsnotes", "quarantine", workspace, path=None, jail=jail, outcome="quarantined")
         try:
             self._audit.refuse(event)
@@ -212,20 +293,23 @@ class Quarantine:
         with self._mutex:
             for name, path in self._paths.items():
                 if name in self._unwritten:
-                    self._write(name)
+                    if self._write(name) is None:
+                        _log.error("the quarantine of workspace %r is written down", name)
                 elif self._marks.is_standing(path):
                     self._standing.add(name)
                 elif name in self._standing:
                     self._standing.discard(name)
                     lifted.append(name)
+            self._take_room()
         for name in lifted:
             _log.warning("workspace %r is open again", name)
         return tuple(lifted)
 
-    def _write(self, name: str) -> None:
+    def _write(self, name: str) -> Exception | None:
+        """Write the mark of *name* that is not written yet; return why that cannot be done. For who holds the mutex."""
         try:
             self._marks.put(self._unwritten[name], self._paths[name])
         except (ConfigurationError, Busy) as error:
-            _log.error("the quarantine of workspace %r cannot be kept: %s", name, error)
-        else:
-            del self._unwritten[name]
+            return error
+        del self._unwritten[name]
+        return None

@@ -297,6 +297,7 @@ def _runner(
         return inline, lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
+    quarantine.reserve()
     jailing = Jailing(
         settings,
         state,

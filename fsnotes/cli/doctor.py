@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from fsnotes.findings import Diagnosis, Examined, Host, Opened
 
 _WIDTH: Final = 14
+_UNWRITTEN: Final = (
+    "A server whose log says that it cannot write it down keeps it closed for itself: make room and clear it again, or"
+    " start that server anew"
+)
 
 
 def doctor(options: argparse.Namespace, console: Console) -> int:
@@ -109,7 +113,7 @@ def _clear(options: argparse.Namespace, settings: Settings, console: Console) ->
     elif path is None:
         console.say(f"nothing to clear: no workspace called {shown(name)} is closed")
     elif mark is None:
-        console.say(f"nothing to clear: workspace {shown(name)} is not closed")
+        console.say(f"nothing to clear: workspace {shown(name)} is not closed. {_UNWRITTEN}")
     else:
         console.say(one_line(f"workspace {name} is open again; it was closed {mark}"))
     return 0

@@ -125,6 +125,52 @@ def write(folder: int, name: str, data: bytes) -> None:
         raise ConfigurationError(f"{name!r} cannot be written: {error.strerror}") from error
 
 
+def has_room(folder: int, name: str, size: int) -> bool:
+    """Say whether *name* is a private file of at least *size* bytes. Raises ConfigurationError where it is none."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise ConfigurationError(f"{name!r} cannot be looked at: {error.strerror}") from error
+    check_file(status, name)
+    return status.st_size >= size
+
+
+def reserve(folder: int, name: str, size: int) -> None:
+    """Have *size* bytes of the disk under *name*, durably, for `write_reserved`. The caller holds `exclusive`."""
+    try:
+        if has_room(folder, name, size):
+            return
+    except ConfigurationError:
+        pass  # what stands there is none of ours, or open to others
+    write(folder, name, b" " * size)
+
+
+def write_reserved(folder: int, spare: str, name: str, data: bytes) -> None:
+    """Put *data* and spaces under *name* in one durable step, into what was reserved as *spare*.
+
+    Where a disk writes over what it has, this takes no room, in blocks or in files. The caller holds `exclusive`.
+    Raises ConfigurationError, also when too little was reserved: then *name* is as it was.
+    """
+    try:
+        descriptor = os.open(spare, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            status = os.fstat(descriptor)
+            check_file(status, spare)
+            if status.st_size < len(data):
+                raise ConfigurationError(f"{spare!r} is too small for what is to be written")
+            view = memoryview(data.ljust(status.st_size))
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        publish(folder, spare, name)
+    except OSError as error:
+        raise ConfigurationError(f"{name!r} cannot be written: {error.strerror}") from error
+
+
 def publish(folder: int, temporary: str, name: str) -> None:
     """Give a finished file its name, durably."""
     os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -22,6 +22,7 @@ import pytest
 from fsnotes import diagnosis
 from fsnotes.audit import AuditLog
 from fsnotes.calls import local_principal
+from fsnotes.cli.doctor import _UNWRITTEN
 from fsnotes.quarantine import Quarantine
 from fsnotes.state import StateFolder
 from sandbox import Root, records
@@ -710,7 +711,7 @@ def test_clear_lifts_it_once_and_says_what_it_was(shell: Shell) -> None:
     )
     assert logged(shell)[1:] == [(local_principal().name, "doctor", "Notes", "quarantine_lifted")]
     assert shell.call("doctor", "Notes", "--clear", "Notes") == Done(
-        0, "nothing to clear: workspace Notes is not closed\n"
+        0, f"nothing to clear: workspace Notes is not closed. {_UNWRITTEN}\n"
     )
     assert len(logged(shell)) == 2
     assert shell.call("doctor", "Notes", "--clear", "Notes", "--json").document() == {

@@ -28,6 +28,7 @@ from sandbox.errors import LevelNotMet
 from sandbox.jail.report import LAYERS, Layer, LayerState, Level, Report
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
+from tests.mounts import run_in_mount_namespace
 from tests.service.conftest import ALICE, Clock, Household, accept, answer, ask
 
 NOW = 1_800_000_000.0
@@ -183,6 +184,10 @@ def test_a_mark_that_nobody_of_ours_has_written_closes_too(
     assert process.stands("Other") is damage.__name__.endswith("for_all")
 
 
+def said(caplog: pytest.LogCaptureFixture, text: str) -> int:
+    return sum(text in record.getMessage() for record in caplog.records)
+
+
 def test_a_quarantine_that_cannot_be_written_holds_where_it_was_imposed_and_is_written_later(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -190,12 +195,126 @@ def test_a_quarantine_that_cannot_be_written_holds_where_it_was_imposed_and_is_w
     process = Quarantine(desk.state, {}, desk.log, clock=Clock(NOW))
     process._paths["Notes"] = PATH
     process.impose("Notes", WHY, jail="full")
-    assert "cannot be kept" in caplog.text
-    assert (process.look(), process.stands("Notes")) == ((), True)
+    for _ in range(5):
+        assert (process.look(), process.stands("Notes")) == ((), True)
+    # Once, and without the way out that there is not.
+    assert said(caplog, "is closed in this process alone, and not after a restart") == 1
+    assert said(caplog, "--clear opens it") == 0
     desk.folder.unlink()
     assert (process.look(), process.stands("Notes"), desk.process().stands("Notes")) == ((), True, True)
+    assert said(caplog, "is written down") == 1
     desk.lift()
     assert process.look() == ("Notes",)
+
+
+def test_room_for_a_mark_is_taken_once_and_is_no_mark(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    process = desk.process()
+    process.reserve()
+    spare = desk.file.with_suffix(".free")
+    before = spare.stat()
+    assert (before.st_size, stat.S_IMODE(before.st_mode)) == (4096, 0o600)
+    assert sorted(path.suffix for path in desk.folder.iterdir()) == [".free", ".free"]  # of both workspaces
+    desk.process().reserve()
+    process.look()
+    assert spare.stat() == before
+    assert (process.stands("Notes"), desk.process().stands("Notes"), desk.marks.named("Notes")) == (
+        False,
+        False,
+        (),
+    )
+    assert not desk.marks.has_damaged()
+    assert caplog.records == []
+
+
+def test_a_mark_takes_the_room_that_was_kept_for_it_and_leaves_it_when_it_is_lifted(desk: Desk) -> None:
+    process = desk.process()
+    process.reserve()
+    spare = desk.file.with_suffix(".free")
+    number = spare.stat().st_ino
+    for _ in range(2):
+        process.impose("Notes", WHY, jail="full")
+        assert (desk.file.stat().st_ino, desk.file.stat().st_size, spare.exists()) == (number, 4096, False)
+        assert desk.process().mark("Notes") == Mark(WHY, "Notes", PATH, NOW)
+        assert process.look() == ()
+        assert not spare.exists()  # what stands needs no more
+        assert desk.lift() == Mark(WHY, "Notes", PATH, NOW)
+        assert (spare.stat().st_ino, desk.file.exists()) == (number, False)
+        assert process.look() == ("Notes",)
+
+
+def test_a_second_mark_of_one_workspace_takes_nothing_from_the_first(desk: Desk) -> None:
+    first, second = desk.process(), desk.process()
+    first.reserve()
+    first.impose("Notes", WHY, jail="full")
+    second.impose("Notes", "for another reason", jail="full")
+    assert second.mark("Notes") == Mark(WHY, "Notes", PATH, NOW)
+    desk.lift()
+    assert (first.look(), second.look()) == (("Notes",), ("Notes",))
+
+
+@pytest.mark.parametrize("spare", ["missing", "small", "link", "pipe", "open to others"])
+def test_where_the_room_is_not_there_a_mark_is_written_all_the_same(
+    desk: Desk, spare: str, tmp_path: Path
+) -> None:
+    process = desk.process()
+    process.reserve()
+    place = desk.file.with_suffix(".free")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"x" * 5000)
+    if spare == "open to others":
+        place.chmod(0o644)
+    else:
+        place.unlink()
+    if spare == "small":
+        place.write_bytes(b"x")
+        place.chmod(0o600)
+    if spare == "link":
+        place.symlink_to(elsewhere)
+    if spare == "pipe":
+        os.mkfifo(place, 0o600)
+    process.impose("Notes", WHY, jail="full")
+    assert desk.process().mark("Notes") == Mark(WHY, "Notes", PATH, NOW)
+    assert elsewhere.read_bytes() == b"x" * 5000
+    desk.lift()
+    process.look()
+    assert (place.lstat().st_size, stat.S_IMODE(place.lstat().st_mode)) == (4096, 0o600)
+    assert elsewhere.read_bytes() == b"x" * 5000
+
+
+def test_a_long_path_has_room_for_all_of_its_escapes(tmp_path: Path) -> None:
+    state = StateFolder.open(str(tmp_path / "state"))
+    path = "/" + "\U0001f600" * 1000
+    process = Quarantine(state, {"Notes": path}, AuditLog(state.audit), clock=Clock(NOW))
+    process.reserve()
+    (spare,) = Path(state.quarantine).iterdir()
+    number = spare.stat().st_ino
+    process.impose("Notes", WHY, jail="full")
+    assert [file.stat().st_ino for file in Path(state.quarantine).iterdir()] == [number]
+    assert process.mark("Notes") == Mark(WHY, "Notes", path, NOW)
+
+
+def test_that_no_room_can_be_kept_is_said_once_and_again_when_it_can(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = Quarantine(desk.state, {}, desk.log, clock=Clock(NOW))
+    process._paths["Notes"] = PATH
+    desk.folder.write_text("")
+    process.reserve()
+    for _ in range(5):
+        process.look()
+    desk.folder.unlink()
+    process._standing.clear()  # as what is no folder closed everything
+    for _ in range(5):
+        process.look()
+    assert said(caplog, "no room can be kept for closing it") == 1
+    assert said(caplog, "room is kept for closing it") == 1
+    assert desk.file.with_suffix(".free").stat().st_size == 4096
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["room was kept", "no room was kept"])
+def test_a_quarantine_on_a_disk_that_is_full(tmp_path: Path, *, kept: bool) -> None:
+    """Really full, in blocks and in files, in a mount namespace of its own; and where no room was kept, the truth."""
+    run_in_mount_namespace("tests.service.full_disk", str(tmp_path), "kept" if kept else "none")
 
 
 def test_a_quarantine_is_imposed_even_where_the_audit_log_is_full(
