@@ -59,6 +59,7 @@ LEFT_REASONS: Final = frozenset(
     {
         "several files answer to it",
         "such a link cannot hold the new path",
+        "with the new path, the text around it would be read as something else",
         "it leads to nothing that is known, from another folder than before",
         "the note is not UTF-8 text",
         "the note cannot be read",
