@@ -25,6 +25,7 @@ from fsnotes.notes.commands import FindLinks, LeftAlone, MoveNotes, Relinked, Su
 from fsnotes.notes.courses import Course
 from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.move_replies import Unseen
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Policy, Quota
@@ -162,6 +163,19 @@ def test_notes_that_the_policy_keeps_out_are_not_touched(vault: Vault) -> None:
     assert vault.disk.read("secret.md") == b"[[a]]"
     assert vault.disk.read("root/.hidden/h.md") == b"[[a]]"
     assert vault.disk.read("root/outside.md") == b"[[b]]"
+
+
+def test_notes_that_the_policy_keeps_out_are_counted_by_reason_within_the_grant(vault: Vault) -> None:
+    vault.build("g/a.md: a", "g/n.md: [[a]]", "g/hard.md: [[a]]", "g/Archive/old.md: [[a]]", "hard.md: [[a]]")
+    vault.write("g/large.md", b"[[a]]" + b" " * 3_000)
+    vault.write("g/sub/larger.md", b" " * 3_000)
+    for path in ("g/hard.md", "hard.md"):
+        os.link(vault.disk.path(f"root/{path}"), vault.disk.path(path.replace("/", "-")))
+    vault.reopen(Policy(max_file_bytes=2_000))
+    found = vault.run(SurveyMove("g/a", "g/b"), folders=("g",), ignore=("g/Archive/**",))
+    assert sorted(found.unseen, key=str) == [Unseen("hard_link", 1), Unseen("too_large", 2)]
+    assert found.notes == ("g/n.md",)
+    assert vault.run(SurveyMove("g/a", "g/b"), folders=("",)).unseen != found.unseen
 
 
 # -- where to ------------------------------------------------------------------------------------
