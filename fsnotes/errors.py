@@ -116,6 +116,10 @@ class TooManyLinks(FsnotesError):
         self.limit = limit
 
 
+class MoveTooLarge(FsnotesError):
+    """There is more to rewrite in links than can be written down for a move; nothing was done."""
+
+
 class AnchorNotFound(FsnotesError):
     """The text to replace does not stand in the note, or in the section that was named; nothing was changed.
 

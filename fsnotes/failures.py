@@ -206,7 +206,9 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
     errors.NotText: (
         "not_text",
         6,
-        lambda e: f"{echo(e.path)} is not UTF-8 text; it can be deleted but not read as text",
+        lambda e: (
+            f"{echo(e.path)} is not UTF-8 text; it can be moved and deleted but not read or changed as text"
+        ),
     ),
     errors.InvalidYaml: ("invalid_yaml", 5, _yaml),
     errors.TooManyLinks: (
@@ -215,6 +217,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         lambda e: (
             f"more than {e.limit} notes have links that this move would rewrite; nothing was done, move it in parts or"
             " with updateLinks false"
+        ),
+    ),
+    errors.MoveTooLarge: (
+        "too_many",
+        6,
+        lambda _: (
+            "there are more links to rewrite than one move may; nothing was done, move it in parts or with"
+            " updateLinks false"
         ),
     ),
     errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),

@@ -1,12 +1,14 @@
 """Decides how the links of a note or a folder are put together from bounded calls and cut into pages.
 
 They come by note, in path order, and by their place in it. A page begins behind a note or at a link of one, told by its
-number there: links of notes that stay as they are come once, whatever happens to others between two pages.
+number there: links of notes that stay as they are come once, whatever happens to others between two pages. A page that
+takes long is answered as it is, so that no call hangs in a large workspace or in a note of nothing but links.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -24,6 +26,9 @@ DIRECTIONS: Final = commands.DIRECTIONS
 PAGE_CALLS: Final = 200
 """Bounded calls chained for one page, which may be short or empty and still have a successor."""
 
+PAGE_SECONDS: Final = 1.0
+"""A page asks for no further stretch once it has taken this long."""
+
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 _Position = tuple[str | None, int | None]
@@ -39,6 +44,7 @@ def list_links(
     limit: int = 100,
     cursor: str | None = None,
     abandoned: Callable[[], bool],
+    clock: Callable[[], float] = time.monotonic,
 ) -> LinksListed:
     """Return one page of links: `out` of the note *path* or `in` to it, or `broken` or `ambiguous` ones in that folder.
 
@@ -51,6 +57,7 @@ def list_links(
     pages = Query("links", grant.principal.name, grant.workspace.name, direction, path)
     position = _position_of(pages.position(cursor))
     page = Page(limit)
+    end = clock() + PAGE_SECONDS
     links: list[LinkFound] = []
     skipped: list[Skipped] = []
 
@@ -79,7 +86,7 @@ def list_links(
             links.append(each)
         skipped += reply.skipped
         position = reply.resume, reply.within
-        if is_full or reply.resume is None or page.left == 0:
+        if is_full or reply.resume is None or page.left == 0 or not clock() < end:
             break
     return listed()
 

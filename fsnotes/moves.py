@@ -30,12 +30,14 @@ SURVEYS: Final = 3
 class Survey:
     """The notes with links that a move concerns, and how many such links are beyond the grant.
 
-    *known* is the digest of all files that there were when it began.
+    *known* is the digest of all files that there were when it began. *unseen* are the reasons for which notes were not
+    looked into, and how many these are.
     """
 
     notes: tuple[str, ...] = ()
     outside: int = 0
     known: str | None = None
+    unseen: tuple[tuple[str, int], ...] = ()
 
 
 def move(
@@ -48,8 +50,8 @@ def move(
     if_match: str | None,
     dry_run: bool,
     abandoned: Callable[[], bool],
-) -> tuple[Moved, int]:
-    """Move, or tell what a move would do; return that, and how many links beyond the grant it concerns.
+) -> tuple[Moved, Survey]:
+    """Move, or tell what a move would do; return that, and what was found out for it.
 
     Raises TooManyLinks, and what looking and moving raise.
     """
@@ -60,7 +62,7 @@ def move(
         known = found.known if left else None
         command = MoveNotes(path, new_path, found.notes, update_links, if_match, dry_run, known)
         try:
-            return runner.run(grant, command, abandoned=abandoned), found.outside
+            return runner.run(grant, command, abandoned=abandoned), found
         except SurveyOutdated:
             continue
     raise Busy
@@ -72,16 +74,19 @@ def survey(
     """Find what the move of *path* to *new_path* concerns. Raises TooManyLinks, and what looking raises."""
     notes: list[str] = []
     outside = 0
+    unseen: dict[str, int] = {}
     after: str | None = None
     known: str | None = None
     for _ in range(MAX_SURVEYS):
         found = runner.run(grant, SurveyMove(path, new_path, after), abandoned=abandoned)
         notes += found.notes
         outside += found.outside
+        for each in found.unseen:
+            unseen[each.reason] = unseen.get(each.reason, 0) + each.count
         known = known or found.known
         if len(notes) > MAX_NOTES:
             raise TooManyLinks(MAX_NOTES)
         after = found.resume
         if after is None:
-            return Survey(tuple(dict.fromkeys(notes)), outside, known)
+            return Survey(tuple(dict.fromkeys(notes)), outside, known, unseen=tuple(unseen.items()))
     raise LimitReached("notes to look through for links")

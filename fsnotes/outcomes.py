@@ -35,6 +35,9 @@ Document = dict[str, Any]
 MAX_MOVED: Final = 200
 """Most notes and links that the answer of a move tells of, all together; it counts all."""
 
+UNSEEN: Final = "not looked into: "
+"""What stands before the reason for which so many notes were not looked into for links to rewrite."""
+
 BEYOND: Final = "it stands in a note, or leads to a file, beyond what you may change"
 """Why links are left alone that are only counted."""
 
@@ -287,11 +290,12 @@ class NoteEdited:
 class NotesMoved:
     """What became of a note or folder that was to be moved, with what *sees* says yes to of the notes it concerned.
 
-    *outside* counts links beyond what the caller may write.
+    *outside* counts links beyond what the caller may write, and *unseen* notes that were not looked into, by reason.
     """
 
     reply: Moved
     outside: int
+    unseen: tuple[tuple[str, int], ...]
     dry_run: bool
     sees: Callable[[str], bool]
 
@@ -314,7 +318,14 @@ class NotesMoved:
         shape["updated"] = updated
         if reply.relinked_count > len(updated):
             shape["updatedMore"] = reply.relinked_count - len(updated)
-        shape["leftAlone"] = [*left, *([{"reason": BEYOND, "count": self.outside}] if self.outside else [])]
+        counted = (
+            (BEYOND, self.outside),
+            *((UNSEEN + reason.replace("_", " "), n) for reason, n in self.unseen),
+        )
+        shape["leftAlone"] = [
+            *left,
+            *({"reason": reason, "count": count} for reason, count in counted if count),
+        ]
         if reply.left_count > len(left):
             shape["leftAloneMore"] = reply.left_count - len(left)
         if reply.not_kept:

@@ -237,7 +237,7 @@ class Service:
             else:
                 story.begin(grant)
             sight.check_move(new_path)
-            reply, outside = move(
+            reply, found = move(
                 self._runner,
                 grant,
                 path,
@@ -250,7 +250,9 @@ class Service:
             story.done(
                 "moved", path=reply.path, before=reply.former, after=reply.etag, new_path=reply.new_path
             )
-            return NotesMoved(reply, outside=outside, dry_run=dry_run, sees=sight.sees)
+            return NotesMoved(
+                reply, outside=found.outside, unseen=found.unseen, dry_run=dry_run, sees=sight.sees
+            )
 
     def restore(
         self, call: Call, workspace_uri: str, trash_id: str, *, new_path: str | None = None

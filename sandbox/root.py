@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
 
-from sandbox import moving, reading, staging, sweeping, trash, writing
+from sandbox import moving, permits, reading, staging, sweeping, trash, writing
 from sandbox._linux import O_PATH
 from sandbox.beneath import Beneath
 from sandbox.errors import RootUnusable
@@ -230,6 +230,18 @@ class Root:
         )  # late: workers watch nothing, and what they load costs their start
 
         return Watcher(self._tree, folders=folders, files=files)
+
+    def check_folder(self, path: RelPath) -> None:
+        """Raise what a change of names in the folder at *path* would, as far as that is known without one.
+
+        Its rights are looked at, by descriptor, and whether the file system is read-only: StorageFailed. Raises
+        Missing, NotAFolder, Escape too. `permits.py` says what cannot be known.
+        """
+        permits.check_folder(self._tree, path)
+
+    def check_movable_folder(self, path: RelPath) -> None:
+        """Raise what giving the folder at *path* another parent would, but for what `check_folder` says of the two."""
+        permits.check_movable_folder(self._tree, path)
 
     # -- changing ------------------------------------------------------------------------------
 

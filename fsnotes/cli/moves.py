@@ -7,7 +7,7 @@ import argparse
 from fsnotes.cli.console import Console, shown
 from fsnotes.cli.interrupts import uninterrupted
 from fsnotes.cli.session import session
-from fsnotes.outcomes import Document, NotesMoved
+from fsnotes.outcomes import UNSEEN, Document, NotesMoved
 
 
 def move(options: argparse.Namespace, console: Console) -> int:
@@ -49,7 +49,8 @@ def _show(outcome: NotesMoved, options: argparse.Namespace, console: Console) ->
 
 def _left(link: Document) -> str:
     if "path" not in link:
-        return f"left alone: {_count(link['count'], 'link')}, {link['reason']}"
+        what = "note" if link["reason"].startswith(UNSEEN) else "link"
+        return f"left alone: {_count(link['count'], what)}, {link['reason']}"
     where = shown(link["path"])
     if "line" in link:
         where = f"{where}, line {link['line']}, {shown(link['link'])}"

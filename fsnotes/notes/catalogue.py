@@ -139,6 +139,10 @@ class Catalogue:
     def __contains__(self, path: str) -> bool:
         return path in self._paths.get(folded(path), ())
 
+    def shares_name(self, path: str) -> bool:
+        """Say whether another file than *path* has its name, in whatever spelling."""
+        return any(each != path for each in self._names.get(folded(path.rpartition("/")[2]), ())[:2])
+
     def digest(self) -> str:
         """Return a digest of all ids: 32 hexadecimal digits, other ones for other ids."""
         # SAFETY: no id has a NUL, so that no two sets of ids are one text.

@@ -41,7 +41,7 @@ class Chart:
             within=None if ROOT in scope.folders else self.covers,
         )
         self._mentions = (
-            Mentions.of_folder(str(made.source), str(made.target))
+            Mentions.of_folder(str(made.source), str(made.target), moves=self.moves, before=catalogue)
             if made.is_folder
             else Mentions.of_files(self.moves)
         )
@@ -52,7 +52,7 @@ class Chart:
 
     def concerns(self, path: str, data: bytes) -> tuple[bool, int]:
         """Say whether the note *path* has links to rewrite or to report, and how many that the grant does not cover."""
-        if path not in self.moves and not self._mentions.may_be_in(data):
+        if path not in self.moves and not self._mentions.may_be_of(path, data):
             return False, 0
         found = self.relinking.relinked(data, path)
         return bool(found.splices or found.left_alone), found.outside

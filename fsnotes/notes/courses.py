@@ -93,6 +93,8 @@ def _course(
         raise InvalidArgument("newPath", "it lies in the folder that is moved")
     place = _target(root, asked, source, checks_name=checks_name)
     check_admitted(scope, place.path)
+    if is_folder and _lies_in(root, place, source):
+        raise InvalidArgument("newPath", "it lies in the folder that is moved")
     return Course(source, place.path, place.missing - 1, is_folder)
 
 
@@ -132,6 +134,15 @@ def _target(root: Root, asked: RelPath, source: RelPath, *, checks_name: bool) -
     if checks_name:
         check_new_names(place)
     return place
+
+
+def _lies_in(root: Root, place: Vacancy, source: RelPath) -> bool:
+    """Say whether the folders that are there of *place*, in whatever spelling, lead through the folder *source*."""
+    existing = place.path.parts[: len(place.path.parts) - place.missing]
+    if len(existing) < len(source.parts):
+        return False
+    there, here = root.stamp(RelPath(existing[: len(source.parts)])), root.stamp(source)
+    return (there.dev, there.ino) == (here.dev, here.ino)
 
 
 def _is_respelling(root: Root, asked: RelPath, source: RelPath) -> bool:

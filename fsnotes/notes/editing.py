@@ -101,7 +101,10 @@ def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Ca
     if command.dry_run:
         path, content = open_note(root, scope, command.path)
         check_may_change(path, content.identity)
-        return _plan(path, content.data, command, most=most).reply()
+        plan = _plan(path, content.data, command, most=most)
+        if plan.data != plan.former:
+            root.check_folder(path.parent)
+        return plan.reply()
     room.prepare()
     with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
         path, content = open_note(root, scope, command.path)

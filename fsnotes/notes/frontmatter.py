@@ -22,6 +22,14 @@ MAX_BYTES: Final = 65_536
 """Longest block that is read."""
 _OPENING: Final = re.compile(front.OPENING.encode())
 _CLOSING: Final = re.compile(front.CLOSING.encode())
+_FIRST_KEY: Final = re.compile(
+    rb"""
+    (?:\#[^\r\n]*+(?:\r\n|\r|\n))*+
+    (?:"[^"\r\n]{1,200}+"|'[^'\r\n]{1,200}+'|[\w\x80-\xff][\w\x80-\xff./-]*+(?:[ ][\w\x80-\xff./-]++){0,2}+)
+    [ \t]*+:(?:[ \t\r\n]|\Z)
+    """,
+    re.VERBOSE,
+)
 
 
 @record
@@ -57,6 +65,16 @@ def bounds(data: bytes) -> tuple[int, int, int] | None:
         return None
     closing = _CLOSING.search(data, opening.end())
     return None if closing is None else (opening.end(), closing.start(), closing.end())
+
+
+def is_unclosed(data: bytes) -> bool:
+    """Say whether a note without frontmatter begins like one whose closing line was lost: with a property.
+
+    The first line is `---` and the next one, comments aside, has a key of a few words and a colon. A thematic break
+    with a blank line, a heading or other text below is nothing of that kind.
+    """
+    opening = _OPENING.match(data, len(BOM) if data.startswith(BOM) else 0)
+    return opening is not None and _FIRST_KEY.match(data, opening.end()) is not None and bounds(data) is None
 
 
 def split(data: bytes) -> Split:

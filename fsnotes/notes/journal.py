@@ -192,6 +192,11 @@ def _rewrite(root: Root, rewriting: Rewriting) -> None:
             raise
 
 
+def fits(entry: Entry) -> bool:
+    """Say whether a journal has room for *entry*."""
+    return len(_encode(entry)) <= MAX_BYTES
+
+
 def _encode(entry: Entry) -> bytes:
     shape = {
         "version": _VERSION,

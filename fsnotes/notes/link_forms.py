@@ -6,7 +6,8 @@ and the suffix is left out where it was. Only where such a path leads elsewhere,
 
 What a wikilink cannot hold is not written: Obsidian has no escapes for `[`, `]`, `|`, `#` and `^`. In a Markdown
 link such characters become percent escapes, and so does white space unless the destination stands in angle brackets
-without any such escape.
+without any such escape; and so does what could begin or end math, code, a comment or a wikilink, unless the user
+wrote it as it is.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _ESCAPED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPED_LETTER: Final = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
 _IN_ANGLES: Final = re.compile(r"[\x00-\x1f\x7f<>#|\\?]|%(?=[0-9A-Fa-f]{2})|&(?=[#A-Za-z])")
 _BARE: Final = re.compile(r"[\x00-\x20\x7f<>#|\\?]|%(?=[0-9A-Fa-f]{2})|&(?=[#A-Za-z])")
+# What could begin or end something in the text around a destination: math, code, a comment, a wikilink.
+_MARKS: Final = re.compile(r"[$`]|%(?=%)|(?<=%)%|\[(?=\[)|(?<=\[)\[|\](?=\])|(?<=\])\]")
+_IN_ANGLES_NO_MARKS: Final = re.compile(f"{_IN_ANGLES.pattern}|{_MARKS.pattern}")
+_BARE_NO_MARKS: Final = re.compile(f"{_BARE.pattern}|{_MARKS.pattern}")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _PARENTHESES: Final = re.compile(r"[()]")
 
@@ -126,11 +131,11 @@ def _in_wikilink(path: str, link: Link) -> str | None:
 def _in_angles(path: str, raw: str) -> str:
     if _ESCAPED.search(raw):
         return _bare(path, raw)
-    return _outside(_IN_ANGLES.sub(_percent, path))
+    return _outside((_IN_ANGLES if _MARKS.search(raw) else _IN_ANGLES_NO_MARKS).sub(_percent, path))
 
 
 def _bare(path: str, raw: str) -> str:
-    text = _BARE.sub(_percent, path)
+    text = (_BARE if _MARKS.search(raw) else _BARE_NO_MARKS).sub(_percent, path)
     if _ESCAPED_LETTER.search(raw):
         text = _NOT_ASCII.sub(_percent, text)
     if not _paired(text):

@@ -11,12 +11,11 @@ from contextlib import closing
 from typing import Final
 
 from fsnotes.errors import NoteNotFound, NotText, PathRefused
+from fsnotes.notes.begun import Begun, Scanned
 from fsnotes.notes.catalogue import Catalogue, Resolution, in_order, style_of
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.fragments import Landmarks
-from fsnotes.notes.markdown.lines import Lines
 from fsnotes.notes.markdown.links import Link
-from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.model import is_note, stem
 from fsnotes.notes.places import existing_folder, existing_note, open_note
@@ -39,7 +38,7 @@ CALL_SECONDS: Final = 0.05
 """A call judges no further link once it has taken this long."""
 
 LEAST_LINKS: Final = 2_000
-"""A call judges this many links whatever time it takes, since it scans their note anew."""
+"""A call judges this many links whatever time it takes, since it may have to scan their note anew."""
 
 _MOST_ORDERED: Final = 1_000
 _OPENINGS: Final = (b"[[", b"](", b"]:")
@@ -154,6 +153,7 @@ class _Search:
     ) -> None:
         self.found: list[LinkFound] = []
         self._root = workspace.root
+        self._begun: Begun = workspace.begun
         self._files: Catalogue = workspace.views.of(scope, anew=command.anew)
         self._direction = command.direction
         self._most = max(1, command.limit)
@@ -171,17 +171,23 @@ class _Search:
 
         Returns the number of the one to go on with, None once there are no more.
         """
-        lines: Lines | None = None
-        for number, link in enumerate(links_of(text)):
-            if number < first or link.external or link.path is None:
+        scanned = self._begun.take(text)
+        if scanned is None:
+            start = self._clock()
+            scanned = Scanned(text)
+            # As long as it took, the call may go on: so a chain that scans a note in each call takes twice its time.
+            self._end = max(self._end, 2 * self._clock() - start)
+        for number in range(first, len(scanned.links)):
+            link = scanned.links[number]
+            if link.external or link.path is None:
                 continue
             if len(self.found) >= self._most or self._told >= TOLD_CHARACTERS or self._is_over():
+                self._begun.keep(scanned)
                 return number
             self._judged += 1
             resolution = self._files.resolve(link, source)
             if self._is_wanted(source, resolution.ids):
-                lines = lines or Lines(text)
-                shown = self._shown(source, text, number, link, lines, resolution)
+                shown = self._shown(source, number, link, scanned, resolution)
                 self._told += len(source) + sum(map(len, shown.targets))
                 self.found.append(shown)
         return None
@@ -211,8 +217,9 @@ class _Search:
         return known[1]
 
     def _shown(
-        self, source: str, text: str, number: int, link: Link, lines: Lines, resolution: Resolution
+        self, source: str, number: int, link: Link, scanned: Scanned, resolution: Resolution
     ) -> LinkFound:
+        text = scanned.text
         targets = resolution.ids
         if len(targets) > 1:
             ordered = in_order(targets[:_MOST_ORDERED], source)[:MAX_TARGETS]
@@ -222,7 +229,7 @@ class _Search:
         return LinkFound(
             source,
             number,
-            lines.line(link.start),
+            scanned.lines.line(link.start),
             _cut(text[link.start : link.end]),
             targets,
             len(resolution.ids) - len(targets),

@@ -4,7 +4,9 @@ The answer is never a wrong no. A wrong yes costs a scan: names in aliases, in c
 
 A link names a file by the last component of its path, whatever else it says; so what is looked for is the names
 before and after the move, behind what opens a link (`[[`, `](` or `]:`) on its line, or on the next one where a
-Markdown destination may stand. A folder's links name the folder. Everything is compared as links are, once as
+Markdown destination may stand. Links to what is in a folder name the folder, but for those by a name that others have
+too, and for those in notes of a folder that has the same name in other letters: their own folder is taken for the
+moved one. Everything is compared as links are, once as
 written and once for every way in which it may be escaped: percent signs, entities, backslashes, YAML's quotes.
 """
 
@@ -15,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from fsnotes.notes.catalogue import folded
+from fsnotes.notes.catalogue import Catalogue, folded
 from fsnotes.notes.markdown.decoding import decoded
 from fsnotes.notes.markdown.property_links import unescaped
 from fsnotes.notes.model import is_note, stem
@@ -32,10 +34,11 @@ MAX_NAMES: Final = 64
 class Mentions:
     """What stands in every link that a move of files concerns."""
 
-    __slots__ = ("_bytes", "_names")
+    __slots__ = ("_bytes", "_folders", "_names")
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Look for *names*, or components of paths, which are texts as they are meant."""
+    def __init__(self, names: Iterable[str], *, folders: Iterable[str] = ()) -> None:
+        """Look for *names*, or components of paths, which are texts as they are meant, and into notes of *folders*."""
+        self._folders = tuple({f"{folded(folder)}/" for folder in folders})
         found = sorted({folded(name) for name in names}, key=len)
         # What has another name in it is found with it.
         shortest: list[str] = []
@@ -55,9 +58,23 @@ class Mentions:
         return cls(stem(name) if is_note(name) else name for name in names)
 
     @classmethod
-    def of_folder(cls, old: str, new: str) -> Mentions:
-        """Return what to look for when all in the folder *old* becomes all of *new*, where nothing was before."""
-        return cls(path.rpartition("/")[2] for path in (old, new))
+    def of_folder(cls, old: str, new: str, *, moves: Mapping[str, str], before: Catalogue) -> Mentions:
+        """Return what to look for when all in the folder *old* becomes all of *new*, where nothing was before.
+
+        *moves* are the ids that become others, of the catalogue *before*.
+        """
+        names = {path.rpartition("/")[2] for path in (old, new)}
+        for path in moves:
+            if before.shares_name(path):
+                name = path.rpartition("/")[2]
+                names.add(stem(name) if is_note(name) else name)
+        return cls(names, folders=(old, new))
+
+    def may_be_of(self, path: str, data: bytes) -> bool:
+        """Say whether the note *path*, which is not moved, with these bytes may have a link that the move concerns."""
+        if self.may_be_in(data):
+            return True
+        return bool(self._folders) and folded(path).startswith(self._folders)
 
     def may_be_in(self, data: bytes) -> bool:
         """Say whether a note with these bytes may have a link that the move concerns."""

@@ -33,17 +33,27 @@ def is_catalogue_digest(text: str) -> bool:
 
 
 @record
+class Unseen:
+    """So many notes that the policy keeps out, for one *reason* that a listing has for it."""
+
+    reason: str
+    count: int
+
+
+@record
 class Surveyed:
     """Which *notes* have links that a move concerns, of one stretch of the workspace, by their names before it.
 
     *outside* counts the links that it concerns and that the scope does not cover. With *resume*, which is no path and
     tells nothing of one, the next `SurveyMove` goes on from there. *known* is the digest of all files that there were.
+    *unseen* are notes within the scope that could not be looked into.
     """
 
     notes: tuple[str, ...]
     outside: int
     resume: str | None
     known: str
+    unseen: tuple[Unseen, ...] = ()
 
 
 @record
@@ -59,6 +69,7 @@ LEFT_REASONS: Final = frozenset(
     {
         "several files answer to it",
         "such a link cannot hold the new path",
+        "with the new path, the text around it would be read as something else",
         "it leads to nothing that is known, from another folder than before",
         "the note is not UTF-8 text",
         "the note cannot be read",

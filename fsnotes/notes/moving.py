@@ -14,6 +14,7 @@ from typing import Final
 
 from fsnotes.errors import (
     InvalidArgument,
+    MoveTooLarge,
     NotCounted,
     NoteChanged,
     OutcomeUnknown,
@@ -25,15 +26,24 @@ from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import Entry, Journal, Rewriting, has_happened
+from fsnotes.notes.journal import Entry, Journal, Rewriting, fits, has_happened
 from fsnotes.notes.model import is_note
 from fsnotes.notes.move_replies import MOST_TOLD
 from fsnotes.notes.places import check_admitted, may_change
+from fsnotes.notes.rehearsing import check_course, rehearsed
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply
 from fsnotes.notes.workspace import Workspace
-from sandbox.errors import IdentityChanged, Missing, NotAFolder, ObjectRefused, SandboxError, TooLarge
+from sandbox.errors import (
+    IdentityChanged,
+    InvalidPath,
+    Missing,
+    NotAFolder,
+    ObjectRefused,
+    SandboxError,
+    TooLarge,
+)
 from sandbox.names import RelPath
 from sandbox.records import record
 from sandbox.root import Change, Content, FileIdentity, Root, Staged, Stamp
@@ -109,7 +119,7 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
     """
     if command.dry_run:
-        plan = _plan(workspace, scope, command)
+        plan = _rehearsed(workspace, _plan(workspace, scope, command))
         return _reply(workspace.root, plan, texts=plan.texts, left=plan.left)
     workspace.atlas.catalogue(scope)
     workspace.room.prepare()
@@ -120,6 +130,8 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
                 plan, staged = _moved(workspace, plan)
             except _CHANGED:
                 continue
+            except InvalidPath as error:  # into itself, by a link that is followed
+                raise InvalidArgument("newPath", error.reason) from error
             return _relinked(workspace, plan, staged)
         raise NoteChanged(str(plan.course.source))
 
@@ -202,8 +214,7 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
     the move durable has failed.
     """
     root, journal, made = workspace.root, workspace.journal, plan.course
-    if plan.texts and journal is None:
-        raise Unavailable("links can only be rewritten where there is a place for a journal")
+    _check_has_journal(workspace, plan)
     written = sum(text.size for text in plan.texts)
     grown = written - sum(text.identity.size for text in plan.texts)
     growth = Growth(grown, made.missing, written=written if plan.texts else None)
@@ -219,7 +230,7 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
                     root.move_folder(made.source, made.target, expect=plan.stamp)
                 elif plan.content is not None:
                     root.move(made.source, made.target, expect=plan.content.identity)
-        except (SandboxError, InvalidArgument) as error:
+        except (SandboxError, MoveTooLarge) as error:
             try:
                 happened = has_happened(root, plan.entry)
             except SandboxError:
@@ -245,8 +256,23 @@ def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator
         raise
 
 
-def _without(plan: _Plan, waiting: tuple[Staged | None, ...]) -> _Plan:
-    """Return the plan without the texts that do not wait, whose notes are left alone."""
+def _check_has_journal(workspace: Workspace, plan: _Plan) -> None:
+    if plan.texts and workspace.journal is None:
+        raise Unavailable("links can only be rewritten where there is a place for a journal")
+
+
+def _rehearsed(workspace: Workspace, plan: _Plan) -> _Plan:
+    """Return what would become of the plan, and raise what `_moved` would, as far as it is known without writing."""
+    _check_has_journal(workspace, plan)
+    plan = _without(plan, tuple(rehearsed(workspace.root, (text.before for text in plan.texts))))
+    if plan.texts and not fits(plan.entry):
+        raise MoveTooLarge
+    check_course(workspace.root, plan.course)
+    return plan
+
+
+def _without(plan: _Plan, waiting: Sequence[object]) -> _Plan:
+    """Return the plan without the texts that do not wait (None), whose notes are left alone."""
     texts = tuple(text for text, each in zip(plan.texts, waiting, strict=True) if each is not None)
     refused = (text.after for text, each in zip(plan.texts, waiting, strict=True) if each is None)
     left = (*plan.left, *(LeftAlone(str(after), 0, "", _UNWRITTEN) for after in refused))
@@ -257,7 +283,7 @@ def _write_down(journal: Journal, entry: Entry) -> None:
     try:
         journal.write(entry)
     except TooLarge as error:
-        raise InvalidArgument("path", "there are more links to rewrite than one move may") from error
+        raise MoveTooLarge from error
 
 
 def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:

@@ -5,7 +5,9 @@ The rules, where the texts that people write leave a choice:
 - Only keys of the outermost mapping are set and unset, by exact name (`property_keys.py`). A key that the block has in
   another case or Unicode form only is refused, unless that one goes: Obsidian would take both for one.
 - A new key comes last. A note without a block gets one at its very start, behind a byte order mark, with the line ends
-  of its first line. Unsetting a key that is not there changes nothing and is reported.
+  of its first line. Where a block seems to have lost its closing line that is refused: Obsidian shows no properties
+  then, and a second block above would hide for good what stands in the first one. Unsetting a
+  key that is not there changes nothing and is reported.
 - A block that loses its last property goes, unless a comment is left in it, or unless the body would then be read as
   frontmatter.
 - A value with an anchor that something outside of it refers to is neither replaced nor removed.
@@ -87,6 +89,9 @@ def edit(
     values = _values(assign)
     decoded(data, path=path)  # the whole note, so that one that is not text is never rewritten
     block = frontmatter.block(data, path=path)
+    if block is None and frontmatter.is_unclosed(data):
+        # One more block above it would be what everybody reads then, and what stands in this one would be lost.
+        raise InvalidYaml(path, line=1)
     text = block.text if block is not None else ""
     layout = layout_of(text, path=path)
     if layout.value is None and layout.root is not None:

@@ -50,7 +50,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
-        case errors.OutcomeUnknown() | errors.SurveyOutdated():
+        case errors.OutcomeUnknown() | errors.SurveyOutdated() | errors.MoveTooLarge():
             return isinstance(command, MoveNotes)
         case errors.IndexUnusable():
             return isinstance(command, _IN_THE_INDEX) and getattr(command, "generation", "") is not None

@@ -5,8 +5,9 @@ all other bytes stay. How a path is written is decided in `link_forms.py`. A Mar
 would only be found from the top afterwards is written too: readers other than Obsidian would lose it.
 
 Left alone, and reported with a reason, is what nobody can know or write: a link that answered to several files of
-which one is moved, one that its form cannot hold (a wikilink has no escapes), a relative link in a moved note to
-something that is not in the catalogue, and every link in a note that is not UTF-8. Links to files outside of what a
+which one is moved, or which one more joins; one that its form cannot hold (a wikilink has no escapes); one whose new
+path would make something else of the text around it, as a `$` can; a relative link in a moved note to something that
+is not in the catalogue; and every link in a note that is not UTF-8. Links to files outside of what a
 grant covers, or in notes outside of it, are counted and not shown. A link from a moved note's folder to where the
 grant does not cover is counted whether anything is there or not, so that nobody finds out by moving notes.
 
@@ -15,8 +16,11 @@ Which notes are moved where, and that nothing stands there, is decided elsewhere
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from typing import Final
 
 from fsnotes.notes.catalogue import Catalogue, Resolution, Style, folder_of, seen_from, style_of
 from fsnotes.notes.link_forms import holds, path_for, written
@@ -35,8 +39,16 @@ class Reason(Enum):
 
     AMBIGUOUS = "several files answer to it"
     UNWRITABLE = "such a link cannot hold the new path"
+    MISREAD = "with the new path, the text around it would be read as something else"
     UNKNOWN = "it leads to nothing that is known, from another folder than before"
     NOT_TEXT = "the note is not UTF-8 text"
+
+
+MOST_READ: Final = 1_048_576
+"""Of a note whose links cannot all be rewritten no further tries are read once they have so many bytes together."""
+
+LEAST_TRIES: Final = 8
+"""So many tries are read whatever their size."""
 
 
 @record
@@ -56,6 +68,13 @@ class Relinked:
     updated: int = 0
     left_alone: tuple[LeftAlone, ...] = ()
     outside: int = 0
+
+
+_Changes = Mapping[int, tuple[str, str]]
+"""What links get, by their places: the path as it is meant, and as it is written."""
+
+# What may mean something in the text around a path; most of it does not.
+_ODD: Final = re.compile(r"[^\w\-./% ]|%(?![0-9A-F]{2})")
 
 
 class Relinking:
@@ -79,8 +98,8 @@ class Relinking:
         self._after = after
         self._within = within
         self._mentions = Mentions.of_files(moves)
-        # By the identity of candidates, which the catalogue keeps: whether any is moved, whether any is outside.
-        self._judged: dict[int, tuple[tuple[str, ...], bool, bool]] = {}
+        # By the identity of candidates, which the catalogues keep: whether the move concerns them, and some are hidden.
+        self._judged: dict[tuple[int, int], tuple[object, bool, bool]] = {}
 
     def relinked(self, data: bytes, path: str) -> Relinked:
         """Return how the note *path*, by the name before the move, with these bytes changes."""
@@ -109,7 +128,7 @@ class Relinking:
                 continue
             target = was.id
             if target is None:
-                reason, hidden = self._unresolved(link, was, path, new_path)
+                reason, hidden = self._unresolved(link, was, new_path)
                 outside += hidden or (reason is not None and not own)
                 if reason is not None and own and not hidden:
                     left.append((link, reason))
@@ -126,11 +145,11 @@ class Relinking:
                 left.append((link, Reason.UNWRITABLE))
             else:
                 changes[place] = meant, raw
-        splices = _splices(text, links, changes)
-        if changes and not _reads_as_meant(apply(data, splices), links, changes):
-            left += [(links[place], Reason.UNWRITABLE) for place in changes]
+        read = _as_read(data, text, links, changes)
+        if len(read) < len(changes):
+            left += [(links[place], Reason.MISREAD) for place in changes if place not in read]
             left.sort(key=lambda each: each[0].start)
-            splices = ()
+        splices = _splices(text, links, read)
         return Relinked(splices, len(splices), _shown(text, left), outside)
 
     def _covers(self, path: str) -> bool:
@@ -143,24 +162,21 @@ class Relinking:
             return Relinked(outside=1)
         return Relinked(left_alone=(LeftAlone(0, "", Reason.NOT_TEXT),))
 
-    def _unresolved(
-        self, link: Link, was: Resolution, path: str, new_path: str
-    ) -> tuple[Reason | None, bool]:
+    def _unresolved(self, link: Link, was: Resolution, new_path: str) -> tuple[Reason | None, bool]:
         """Return why a link to no one file is reported, if the move concerns it, and whether to hide it."""
         if not was.ids:
             return None, False
-        moved, outside = self._judge(was.ids)
-        now = self._after.resolve(link, new_path) if path != new_path else was
-        if moved or (path != new_path and now.ids != was.ids):
-            return Reason.AMBIGUOUS, outside
-        return None, False
+        concerned, hidden = self._judge(was.ids, self._after.resolve(link, new_path).ids)
+        return (Reason.AMBIGUOUS, hidden) if concerned else (None, False)
 
-    def _judge(self, ids: tuple[str, ...]) -> tuple[bool, bool]:
-        known = self._judged.get(id(ids))
+    def _judge(self, was: tuple[str, ...], now: tuple[str, ...]) -> tuple[bool, bool]:
+        """Say whether the move concerns a link with these candidates, and whether any is beyond the grant."""
+        key = id(was), id(now)
+        known = self._judged.get(key)
         if known is None:
-            moved = any(each in self._moves for each in ids)
-            known = ids, moved, not all(self._covers(each) for each in ids)
-            self._judged[id(ids)] = known
+            concerned = was != now or any(each in self._moves for each in was)
+            hidden = not all(self._covers(each) for each in itertools.chain(was, now))
+            known = self._judged[key] = (was, now), concerned, hidden
         return known[1:]
 
 
@@ -171,9 +187,7 @@ def _from_folder(link: Link) -> bool:
     return style_of(link.form) is Style.MARKDOWN and not link.target.startswith("/")
 
 
-def _splices(
-    text: str, links: tuple[Link, ...], changes: Mapping[int, tuple[str, str]]
-) -> tuple[Splice, ...]:
+def _splices(text: str, links: tuple[Link, ...], changes: _Changes) -> tuple[Splice, ...]:
     if not changes:
         return ()
     byte = (lambda at: at) if text.isascii() else Offsets(text).byte
@@ -185,7 +199,36 @@ def _splices(
     return tuple(sorted(found, key=lambda splice: splice.start))
 
 
-def _reads_as_meant(data: bytes, links: tuple[Link, ...], changes: Mapping[int, tuple[str, str]]) -> bool:
+def _as_read(data: bytes, text: str, links: tuple[Link, ...], changes: _Changes) -> _Changes:
+    """Return those of *changes* after which the note has the same links, with the paths that were meant.
+
+    Nearly always that is all of them. Else those that look harmless are tried together, and then halves of what is
+    left, as often as the bounds allow.
+    """
+    if not changes or _reads_as_meant(apply(data, _splices(text, links, changes)), links, changes):
+        return changes
+    tries = max(LEAST_TRIES, MOST_READ // len(data))
+    kept: dict[int, tuple[str, str]] = {}
+    odd = [place for place, (_, raw) in changes.items() if _ODD.search(raw)]
+    plain = [place for place in changes if place not in frozenset(odd)]
+    waiting = [odd, plain]
+    while waiting:
+        group = waiting.pop()
+        if not group:
+            continue
+        if not tries:
+            break
+        tries -= 1
+        tried = kept | {place: changes[place] for place in group}
+        if _reads_as_meant(apply(data, _splices(text, links, tried)), links, tried):
+            kept = tried
+        elif len(group) > 1:
+            half = len(group) // 2
+            waiting += [group[half:], group[:half]]
+    return kept
+
+
+def _reads_as_meant(data: bytes, links: tuple[Link, ...], changes: _Changes) -> bool:
     """Say whether a note whose links were changed has the same links, with the paths that were meant."""
     wanted = [
         (link.form, changes[place][0] if place in changes else link.target, link.fragment, link.external)

@@ -6,14 +6,14 @@ a survey is a digest, by which the notes are ordered: it goes on behind it, what
 
 Limits: what is written to the old name behind the survey's back stays as it is written; files that come, go or move
 meanwhile are told by the digest of all that were known when it began. Notes that the policy keeps out (links, hard
-links, too large ones) are not looked at.
+links, too large ones) are not looked into, and counted; those that are ignored are not even known.
 """
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from operator import itemgetter
 from typing import Final
@@ -22,10 +22,11 @@ from fsnotes.errors import InvalidArgument
 from fsnotes.notes.charts import Chart
 from fsnotes.notes.commands import Surveyed, SurveyMove
 from fsnotes.notes.courses import course
-from fsnotes.notes.move_replies import MOST_SURVEYED, is_survey_position
+from fsnotes.notes.move_replies import MOST_SURVEYED, Unseen, is_survey_position
+from fsnotes.notes.scanning import reason_of
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
-from sandbox.errors import SandboxError, StorageFailed
+from sandbox.errors import Missing, NotAFolder, SandboxError, StorageFailed
 from sandbox.root import Shelves
 
 CALL_SECONDS: Final = 0.04
@@ -48,27 +49,37 @@ def survey(
     known = None if first else workspace.charts.last(scope, made)
     chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
     found: list[str] = []
+    unseen: dict[str, int] = {}
     outside = length = 0
     end = clock() + CALL_SECONDS
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
     with closing(workspace.root.shelves()) as shelves:
         for digest, path in order[start:]:
-            concerned, beyond = _look(chart, shelves, path)
+            concerned, beyond, reason = _look(chart, shelves, path)
             outside += beyond
+            if reason is not None:
+                unseen[reason] = unseen.get(reason, 0) + 1
             if concerned:
                 found.append(path)
                 length += len(path)
             full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
             if digest != order[-1][0] and (full or not clock() < end):
-                return Surveyed(tuple(found), outside, digest, chart.known)
-    return Surveyed(tuple(found), outside, None, chart.known)
+                return Surveyed(tuple(found), outside, digest, chart.known, unseen=_told(unseen))
+    return Surveyed(tuple(found), outside, None, chart.known, unseen=_told(unseen))
 
 
-def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int]:
+def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int, str | None]:
+    """Say whether a note is concerned, how many of its links are beyond the grant, and why it was not looked into."""
     try:
         data = shelves.read(path)
     except StorageFailed:
-        return chart.covers(path), 0  # whoever moves says so
-    except SandboxError:
-        return False, 0  # gone, or kept out by the policy
-    return chart.concerns(path, data)
+        return chart.covers(path), 0, None  # whoever moves says so
+    except (Missing, NotAFolder):
+        return False, 0, None  # gone
+    except SandboxError as error:
+        return False, 0, reason_of(error) if chart.covers(path) else None
+    return *chart.concerns(path, data), None
+
+
+def _told(unseen: Mapping[str, int]) -> tuple[Unseen, ...]:
+    return tuple(Unseen(reason, count) for reason, count in unseen.items())

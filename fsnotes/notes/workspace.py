@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from fsnotes.notes.atlas import Atlas
+from fsnotes.notes.begun import Begun
 from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
 from fsnotes.notes.room import Room
@@ -25,7 +26,9 @@ _USUAL: Final = Quota()
 class Workspace:
     """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is."""
 
-    __slots__ = ("_boot", "_index", "_mutex", "_part", "atlas", "charts", "journal", "room", "root", "views")
+    __slots__ = (
+        "_boot", "_index", "_mutex", "_part", "atlas", "begun", "charts", "journal", "room", "root", "views",
+    )  # fmt: skip
 
     def __init__(
         self, root: Root, quota: Quota = _USUAL, *, part: str | Place | None = None, boot: str | None = None
@@ -39,6 +42,7 @@ class Workspace:
         self.room: Final = Room(root, quota)
         self.atlas: Final = Atlas(root)
         self.charts: Final = Charts()
+        self.begun: Final = Begun()
         self.journal: Final = None if part is None else Journal(part)
         self._part = part.path if isinstance(part, Place) else part
         self._boot = boot

@@ -34,6 +34,13 @@ def test_move_tells_what_it_left_alone_on_the_other_channel(vault: Shell) -> Non
     )
 
 
+def test_move_tells_how_many_notes_were_not_looked_into(vault: Shell) -> None:
+    vault.write("hard.md", b"[[a]]")
+    (vault.vault.parent / "hard").hardlink_to(vault.vault / "hard.md")
+    done = vault.there("move", "a", "c2")
+    assert done.err == "fsnotes: left alone: 1 note, not looked into: hard link\n"
+
+
 def test_a_dry_run_says_what_it_would_do(vault: Shell) -> None:
     done = vault.here("move", "a.md", "b.md", "--dry-run", "--if-match", etag(A))
     assert done == Done(0, "would move a.md to b.md\nwould rewrite 2 links in c.md\n")

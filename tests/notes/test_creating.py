@@ -38,20 +38,18 @@ def test_an_empty_note_can_be_made(vault: Vault) -> None:
     assert vault.run(CreateNote("a", "")).size == 0
 
 
-def test_what_exists_is_never_overwritten(vault: Vault) -> None:
+@pytest.mark.kind("overwrite")
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [("a", "a.md"), ("Caf\u00e9", "Cafe\u0301.md"), ("dir", "dir.md"), ("l", "l.md"), ("f", "f.md")],
+)
+def test_what_exists_is_never_overwritten(vault: Vault, asked: str, taken: str) -> None:
     vault.disk.build("secret.md: secret")
     vault.build("a.md: kept", "Cafe\u0301.md: kept", "dir.md/", "l.md => nowhere", "f.md | fifo")
     before = vault.snapshot()
-    for asked, taken in (
-        ("a", "a.md"),
-        ("Caf\u00e9", "Cafe\u0301.md"),
-        ("dir", "dir.md"),
-        ("l", "l.md"),
-        ("f", "f.md"),
-    ):
-        with pytest.raises(NoteExists) as caught:
-            vault.run(CreateNote(asked, "new"))
-        assert caught.value.path == taken
+    with pytest.raises(NoteExists) as caught:
+        vault.run(CreateNote(asked, "new"))
+    assert caught.value.path == taken
     assert vault.snapshot() == before
 
 

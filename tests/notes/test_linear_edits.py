@@ -111,6 +111,7 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.kind("big vaults")
 @pytest.mark.parametrize("case", CASES)
 def test_four_times_the_note_takes_about_four_times_the_time(case: str) -> None:
     hold_to_proportion(CASES[case], SIZE, patience=(3, 7, 15))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import AmbiguousNote, NotCounted, NoteNotFound, NotText, PathRefused
-from fsnotes.notes import linking, stretches
+from fsnotes.notes import begun, linking, stretches
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.handlers import handle
@@ -335,6 +335,44 @@ def test_a_call_ends_within_a_note_once_it_has_taken_long_and_yet_gets_on(vault:
         ("b.md", 0),
     ]
     assert (second.resume, second.within) == (None, None)
+
+
+def test_a_chain_of_calls_scans_a_note_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many links it has, and in every direction; but anew where somebody has saved it in between."""
+    scans: list[int] = []
+    monkeypatch.setattr(begun, "links_of", lambda text: scans.append(len(text)) or links_of(text))
+    vault.write("a.md", b"[[none]] [[b]]\n" * (2 * LEAST_LINKS))
+    vault.build("b.md: x")
+    for direction, path, count in (("broken", "", 2), ("out", "a", 4), ("in", "b", 2)):
+        scans.clear()
+        found = chained(vault.run, path, direction, limit=900)[0]
+        assert (len(found), len([each for each in scans if each > 1])) == (count * LEAST_LINKS, 1)
+    scans.clear()
+    first = vault.run(FindLinks("a", limit=10))
+    vault.write("a.md", b"[[b]]\n" * 20)
+    second = vault.run(FindLinks("a", "out", first.resume, first.within, 100))
+    assert [link.written for link in second.links] == ["[[b]]"] * 10
+    assert len(scans) == 2
+
+
+def test_links_of_a_note_with_too_many_are_not_kept_and_a_call_judges_as_long_as_it_scanned(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(begun, "MOST_KEPT", 10)
+    scans: list[int] = []
+    monkeypatch.setattr(begun, "links_of", lambda text: scans.append(len(text)) or links_of(text))
+    vault.write("a.md", b"[[none]]\n" * (LEAST_LINKS + 50))
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 40.0
+        return now[0]
+
+    # Scanning takes 40 s by this clock: so it judges until the 40 s behind it are over.
+    first = part(vault, FindLinks("", "broken", limit=10_000), clock=clock)
+    assert (first.within, now[0]) == (LEAST_LINKS, 160.0)
+    second = part(vault, FindLinks("", "broken", first.resume, first.within, 10_000), clock=lambda: 0.0)
+    assert (len(second.links), len(scans)) == (50, 2)
 
 
 def test_a_call_looks_into_one_target_however_long_that_takes(vault: Vault) -> None:

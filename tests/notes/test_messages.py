@@ -82,7 +82,7 @@ from fsnotes.notes.messages import (
     encode_command,
     encode_reply,
 )
-from fsnotes.notes.move_replies import LEFT_REASONS
+from fsnotes.notes.move_replies import LEFT_REASONS, Unseen
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
 from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsSearched
@@ -398,7 +398,10 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
         SetProperties("a/n", (Assignment("k", "1"), Assignment("l", "[a]")), ("m", "n")),
         Edited("a/n.md", OTHER, ETAG, 1, "@@", True, None, ("m",), ("owner",)),  # noqa: FBT003
     ),
-    SurveyMove: (SurveyMove("a/n", "a/m", "0" * 48), Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48, "e" * 32)),
+    SurveyMove: (
+        SurveyMove("a/n", "a/m", "0" * 48),
+        Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48, "e" * 32, unseen=(Unseen("too_large", 3),)),
+    ),
     MoveNotes: (
         MoveNotes("a/n", "b/c/m", ("a/x.md",), known="0" * 32),
         Moved(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from typing import Any
 
 import pytest
@@ -20,10 +21,11 @@ from fsnotes.errors import (
 )
 from fsnotes.notes import charts, courses, surveying
 from fsnotes.notes.catalogue import Catalogue
-from fsnotes.notes.commands import LeftAlone, MoveNotes, Relinked, SurveyMove
+from fsnotes.notes.commands import FindLinks, LeftAlone, MoveNotes, Relinked, SurveyMove
 from fsnotes.notes.courses import Course
 from fsnotes.notes.etags import etag
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.move_replies import Unseen
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Policy, Quota
@@ -163,6 +165,19 @@ def test_notes_that_the_policy_keeps_out_are_not_touched(vault: Vault) -> None:
     assert vault.disk.read("root/outside.md") == b"[[b]]"
 
 
+def test_notes_that_the_policy_keeps_out_are_counted_by_reason_within_the_grant(vault: Vault) -> None:
+    vault.build("g/a.md: a", "g/n.md: [[a]]", "g/hard.md: [[a]]", "g/Archive/old.md: [[a]]", "hard.md: [[a]]")
+    vault.write("g/large.md", b"[[a]]" + b" " * 3_000)
+    vault.write("g/sub/larger.md", b" " * 3_000)
+    for path in ("g/hard.md", "hard.md"):
+        os.link(vault.disk.path(f"root/{path}"), vault.disk.path(path.replace("/", "-")))
+    vault.reopen(Policy(max_file_bytes=2_000))
+    found = vault.run(SurveyMove("g/a", "g/b"), folders=("g",), ignore=("g/Archive/**",))
+    assert sorted(found.unseen, key=str) == [Unseen("hard_link", 1), Unseen("too_large", 2)]
+    assert found.notes == ("g/n.md",)
+    assert vault.run(SurveyMove("g/a", "g/b"), folders=("",)).unseen != found.unseen
+
+
 # -- where to ------------------------------------------------------------------------------------
 
 
@@ -279,6 +294,44 @@ def test_case_of_a_folder_can_change(vault: Vault) -> None:
     vault.build("old/a.md: a", "top.md: [[old/a]] [x](old/a.md)")
     move(vault.run, "old", "Old")
     assert _texts(vault) == {"Old/a.md": b"a", "top.md": b"[[Old/a]] [x](Old/a.md)"}
+
+
+@pytest.mark.parametrize(
+    ("twin", "new"),
+    [("sub", "SUB"), ("Stra\u00dfe", "Strasse"), ("caf\u00e9/x", "CAFE\u0301/x/y"), ("q/r/s", "Q")],
+)
+def test_a_folder_that_gets_the_name_of_another_in_other_letters_takes_no_links_of_it(
+    vault: Vault, twin: str, new: str
+) -> None:
+    """Which of both a link from the folder means is a matter of letters, so it is written to be sure."""
+    up = "../" * (twin.count("/") + 1)
+    vault.build(
+        "x.md: top", "old/x.md: old", "old/deep/y.md: y", f"{twin}/n.md: [t](x.md) [u]({up}x.md) [w](x)"
+    )
+    if new == "Q":
+        vault.build("q/r/s/m.md: [t](../r/s/n.md) [y](../../x.md)")
+    links = {path: _targets(vault, path) for path in (f"{twin}/n.md",)}
+    told = move(vault.run, "old", unicodedata.normalize("NFC", new))
+    assert {path: _targets(vault, path) for path in links} == links
+    assert told.left_alone == ()
+
+
+def test_what_moves_away_from_a_folder_of_the_same_name_in_other_letters_is_followed(vault: Vault) -> None:
+    vault.build("sub/pic.png: ", "Sub/n.md: ![a](pic.png) [[pic.png]]", "other/pic.png: ")
+    told = move(vault.run, "sub", "z z")
+    assert vault.snapshot()["Sub/n.md"] == b"![a](../z%20z/pic.png) [[pic.png]]"
+    assert [(each.line, each.link) for each in told.left_alone] == [(1, "[[pic.png]]")]
+
+
+def test_an_ambiguous_link_is_told_of_when_the_folder_of_a_candidate_moves(vault: Vault) -> None:
+    vault.build("q/twin.md: 1", "yy/twin.md: 2", "n.md: [[twin]] [[q/twin]]", "q/one.md: ", "m.md: [[one]]")
+    told = move(vault.run, "q", "long/name")
+    assert vault.snapshot()["n.md"] == b"[[twin]] [[long/name/twin]]"
+    assert told.left_alone == (LeftAlone("n.md", 1, "[[twin]]", "several files answer to it"),)
+
+
+def _targets(vault: Vault, path: str) -> list[tuple[str, ...]]:
+    return [link.targets for link in vault.run(FindLinks(path)).links]
 
 
 @pytest.mark.parametrize("new", ["old/x", "old/deep/x", "old"])

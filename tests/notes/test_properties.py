@@ -441,6 +441,31 @@ def test_a_list_of_all_kinds_keeps_its_entries(tags: str, new: str, expected: No
 
 @pytest.mark.kind("broken YAML")
 @pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\ntitle: not a property, since a blank line stands above\n",
+        "---\nA line of text, and one more: here\n",
+        "---\n# Plan\n\ntext: more\n",
+        "---\nhttp://example.org\n",
+        "---\n12:30 lunch\n",
+        "---\n- item: one\n",
+        "---\n[[link]]: so\n",
+        "---\n",
+        "---",
+        "----\ntitle: x\n",
+        "text\n---\ntitle: x\n",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_note_that_begins_with_a_thematic_break_gets_a_block_above_it(text: str, end: str) -> None:
+    data = text.replace("\n", end).encode()
+    splices = edit(data, assign=[Assignment("a", "1")]).splices
+    first = end.encode() if end.encode() in data else b"\n"
+    assert apply(data, splices) == b"---\na: 1\n---\n".replace(b"\n", first) + data
+
+
+@pytest.mark.kind("broken YAML")
+@pytest.mark.parametrize(
     ("data", "line"),
     [
         (b"---\nok: 1\nbad: [\n---\nbody", 4),
@@ -457,6 +482,12 @@ def test_a_list_of_all_kinds_keeps_its_entries(tags: str, new: str, expected: No
         (b"---\na: 1\n--- b: 2\n---\n", 3),
         (b"---\nx: 1\t# a tab, which the parser takes for no space\n---\n", 2),
         (b"---\n" + b"a: b\n" * 20_000 + b"---\n", 1),
+        # Without its closing line.
+        (b"---\ntitle: Plan\nid: 01234\n\n# Plan\n", 1),
+        (b'\xef\xbb\xbf---  \r\n# why\r\n"a b":\r\n  - c\r\n', 1),
+        (b"---\r'it': 1", 1),
+        ("---\nZuletzt ge\u00e4ndert am: 2026\n".encode(), 1),
+        (b"---\na:", 1),
     ],
 )
 def test_a_block_that_cannot_be_read_is_refused_with_its_line(data: bytes, line: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from fsnotes.notes import relinking
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.markdown.links import Form, Link
 from fsnotes.notes.markdown.note_links import links_of
@@ -183,20 +184,24 @@ def _disguised(text: str) -> bytes:
 @SLOW
 @given(
     vault(PLAIN_STEMS),
-    st.sampled_from(["a", "b", "a/b", "c.d"]),
-    st.sampled_from(["new", "a b/new", "b/a/n", "N"]),
+    st.sampled_from(["a", "b", "a/b", "c.d", "A", "\u00fc", "u\u0308"]),
+    # A folder of the same name in other letters may be there, or one of its letters in another form.
+    st.sampled_from(
+        ["new", "a b/new", "b/a/n", "N", "a", "A", "B", "A/b", "a/B", "C.D", "\u00fc", "u\u0308"]
+    ),
 )
-def test_a_note_that_names_no_moved_folder_has_no_link_to_change(
+def test_a_note_that_names_no_moved_folder_has_no_link_to_change_or_to_report(
     drawn: tuple[dict[str, str], dict[str, str]], old: str, new: str
 ) -> None:
     texts, _ = drawn
-    assume(not any(path.startswith(f"{new}/") for path in texts) and not new.startswith(f"{old}/"))
+    assume(new != old and not any(path.startswith(f"{new}/") for path in texts))
+    assume(not new.startswith(f"{old}/"))
     moves = {path: new + path[len(old) :] for path in texts if path.startswith(f"{old}/")}
-    mentions = Mentions.of_folder(old, new)
     moved = Moved(texts, moves)
+    mentions = Mentions.of_folder(old, new, moves=moves, before=moved.before)
     for path, text in notes_of(texts).items():
-        if path not in moves and not mentions.may_be_in(text.encode()):
-            assert moved.results[path].splices == ()
+        if path not in moves and not mentions.may_be_of(path, text.encode()):
+            assert moved.results[path] == Relinked()
 
 
 @SLOW
@@ -452,6 +457,86 @@ def test_a_link_to_a_note_that_stays_is_kept_from_becoming_ambiguous(link: str, 
     assert move({"q/s.md": link, "x/b.md": "", "y/c.md": ""}, {"y/c.md": "y/b.md"})["q/s.md"] == moved
 
 
+@pytest.mark.kind("rename")
+@pytest.mark.parametrize("link", ["[[b]]", "![[B#h|x]]", "[x](b.md)"])
+def test_an_ambiguous_link_that_gets_one_more_candidate_is_reported(link: str) -> None:
+    """Obsidian opens the new one from then on, if its path is the shortest."""
+    texts = {"s.md": link, "xx/b.md": "", "yy/b.md": "", "zz/c.md": ""}
+    moved = Moved(texts, {"zz/c.md": "a/b.md"})
+    assert moved.texts["s.md"] == link
+    assert reasons(moved.results["s.md"]) == [(1, link, Reason.AMBIGUOUS)]
+    assert Moved(texts, {"zz/c.md": "a/d.md"}).results["s.md"] == Relinked()
+
+
+def test_an_ambiguous_link_with_a_candidate_beyond_the_grant_is_counted_and_not_shown() -> None:
+    texts = {"g/s.md": "[[b]]", "g/xx/b.md": "", "yy/b.md": "", "g/c.md": ""}
+    moved = Moved(texts, {"g/c.md": "g/a/b.md"}, within=lambda path: path.startswith("g/"))
+    assert moved.results["g/s.md"] == Relinked(outside=1)
+
+
+@pytest.mark.kind("rename")
+@pytest.mark.parametrize(
+    ("new", "text", "wanted", "left"),
+    [
+        (
+            "c$d.md",
+            "costs $5 and [[b]] and [x](b.md) more\n\nfar [[b]] ![[b]] [y](b.md)\n",
+            # A `$` alone is only that; a second one would end math that the first begins.
+            "costs $5 and [[b]] and [x](c%24d.md) more\n\nfar [[c$d]] ![[c$d]] [y](c%24d.md)\n",
+            [(1, "[[b]]")],
+        ),
+        (
+            "c`d.md",
+            "a ` tick, [[b]] and [x](<b.md>)\n\nfar [[b]] [y](b.md)\n",
+            "a ` tick, [[b]] and [x](<c%60d.md>)\n\nfar [[c`d]] [y](c%60d.md)\n",
+            [(1, "[[b]]")],
+        ),
+        (
+            "50%% off.md",
+            "[[b]] [x](b.md) 100%% sure\n\n[[b]]\n",
+            "[[50%% off]] [x](50%25%25%20off.md) 100%% sure\n\n[[50%% off]]\n",
+            [],
+        ),
+        (
+            "a[[b]].md",
+            "[x](b.md) ![y](b.md) [[b]]\n",
+            "[x](a%5B%5Bb%5D%5D.md) ![y](a%5B%5Bb%5D%5D.md) [[b]]\n",
+            None,
+        ),
+    ],
+)
+def test_one_link_that_would_not_be_read_as_meant_keeps_no_other_from_being_rewritten(
+    new: str, text: str, wanted: str, left: list[tuple[int, str]] | None
+) -> None:
+    moved = Moved({"n.md": text, "b.md": ""}, {"b.md": new})
+    assert moved.texts["n.md"] == wanted
+    if left is None:
+        assert reasons(moved.results["n.md"]) == [(1, "[[b]]", Reason.UNWRITABLE)]
+    else:
+        assert reasons(moved.results["n.md"]) == [(*each, Reason.MISREAD) for each in left]
+
+
+def test_what_the_user_wrote_with_marks_of_the_text_keeps_them() -> None:
+    text = "[x](a$b.md) [y](<a`b.md>)"
+    moved = Moved({"n.md": text, "a$b.md": "", "a`b.md": ""}, {"a$b.md": "z/a$b.md", "a`b.md": "z/a`b.md"})
+    assert moved.texts["n.md"] == "[x](z/a$b.md) [y](<z/a`b.md>)"
+
+
+def test_so_many_links_that_would_not_be_read_as_meant_are_tried_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scans: list[str] = []
+    monkeypatch.setattr(relinking, "links_of", lambda text: scans.append(text) or links_of(text))
+    monkeypatch.setattr(relinking, "MOST_READ", 0)
+    text = "[x](b.md)\n" + "$5 [[b]]\n\n" * 500
+    moved = Moved({"n.md": text, "b.md": ""}, {"b.md": "c$d.md"})
+    assert len([each for each in scans if each]) == 2 + relinking.LEAST_TRIES
+    left = moved.results["n.md"].left_alone
+    assert {each.reason for each in left} == {Reason.MISREAD}
+    assert moved.results["n.md"].updated + len(left) == 501
+    assert "[x](c%24d.md)" in moved.texts["n.md"]
+
+
 @pytest.mark.kind("names")
 @pytest.mark.parametrize(
     ("new", "wiki", "bare", "angles"),
@@ -472,7 +557,9 @@ def test_a_link_to_a_note_that_stays_is_kept_from_becoming_ambiguous(link: str, 
         ("a&amp;b.md", "[[a&amp;b]]", "[x](a%26amp;b.md)", "[x](<a%26amp;b.md>)"),
         ("v1.2.md", "[[v1.2]]", "[x](v1.2.md)", "[x](<v1.2.md>)"),
         ("a^b.md", None, "[x](a^b.md)", "[x](<a^b.md>)"),
-        ("a`b.md", "[[a`b]]", "[x](a`b.md)", "[x](<a`b.md>)"),
+        ("a`b.md", "[[a`b]]", "[x](a%60b.md)", "[x](<a%60b.md>)"),
+        ("a$b.md", "[[a$b]]", "[x](a%24b.md)", "[x](<a%24b.md>)"),
+        ("50%% off.md", "[[50%% off]]", "[x](50%25%25%20off.md)", "[x](<50%25%25 off.md>)"),
     ],
 )
 def test_a_name_is_written_so_that_it_is_found(new: str, wiki: str | None, bare: str, angles: str) -> None:

@@ -133,6 +133,7 @@ def test_a_walk_in_stretches_survives_deletions_and_tells_everything_else_once(
         assert set(whole) - gone <= set(seen) <= set(whole)
 
 
+@pytest.mark.kind("sync")
 @pytest.mark.parametrize("budget", [1, 2, 3, 4])
 @pytest.mark.parametrize("placeholder", [".b.md.icloud: x", ".b.md.icloud/n.md: x"])
 def test_a_placeholder_beside_a_folder_of_its_name_is_told_once_and_so_is_what_is_in_the_folder(

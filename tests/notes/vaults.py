@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 FOLDERS = ["", "a", "b", "a/b", "a b", "A", "\u00fc", "u\u0308", "b/a", "it's", "c.d"]
 STEMS = ["n", "N", "m", "n m", "1.2", "n.md", "\u00e4", "a\u0308", "\u65e5\u672c", "100%", "50%41", "a(b", "q?", "C#",
-         "x^y", "a&amp;b", 'say "hi"', "it''s", "p|q", "[t]", "\U0001f600", "st", "\ufb01n"]  # fmt: skip
+         "x^y", "a&amp;b", 'say "hi"', "it''s", "p|q", "[t]", "\U0001f600", "st",
+         "\ufb01n", "c$d", "t`k", "50%% off"]  # fmt: skip
 PLAIN_STEMS = ["n", "m", "n m", "1.2", "\u00e4", "\u65e5\u672c", "it's"]
 SUFFIXES = [".md", ".md", ".md", ".md", ".markdown", ".png", ".MD"]
 
@@ -106,6 +107,9 @@ OTHER = [
     "[[none]]",
     "\u00fc",
     "[y](../../../n.md)",
+    "costs $5 ",
+    "a ` tick ",
+    "100%% ",
 ]
 PROPERTIES = [
     lambda path: 'a: "[[' + path.replace("\\", "\\\\").replace('"', '\\"') + ']]"\n',

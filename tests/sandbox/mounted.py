@@ -200,6 +200,7 @@ def read_only(disk: Tree) -> None:
             lambda each: each.replace(P("a.md"), b"b", expect=seen),
             lambda each: each.move(P("a.md"), P("b.md"), expect=seen),
             lambda each: each.trash(P("a.md"), entry=ENTRY, expect=lambda _: True),
+            lambda each: each.check_folder(ROOT),
         )
         for attempt in attempts:
             with pytest.raises(StorageFailed) as caught:

@@ -81,6 +81,7 @@ def test_a_tool_is_described_in_one_to_three_sentences(tool: Tool) -> None:
     assert all(isinstance(hint, bool) for hint in shape["annotations"].values())
 
 
+@pytest.mark.kind("schemas")
 @each_tool
 def test_arguments_are_described_so_that_every_client_takes_them(tool: Tool) -> None:
     schema = tool.input_schema
@@ -133,6 +134,7 @@ def test_what_a_client_is_told_of_results_says_what_is_always_there(tool: Tool) 
             assert part["items"] == {"type": tool.output_schema["properties"][name]["items"]["type"]}
 
 
+@pytest.mark.kind("schemas")
 @each_tool
 def test_results_are_described_tersely_and_a_notes_text_not_at_all(tool: Tool) -> None:
     schema = tool.output_schema

@@ -207,6 +207,11 @@ def read_only_file_system(household: Household) -> None:
         answer(service, ALICE, uri, "mine.md", asked, accept("mine.md"))
     with pytest.raises(Unavailable):
         service.create(ALICE, uri, "new", "x")
+    for dry_run in (True, False):
+        with pytest.raises(Unavailable):
+            service.append(ALICE, uri, "mine", "x", dry_run=dry_run)
+        with pytest.raises(Unavailable):
+            service.move(ALICE, uri, "mine", "new/mine", dry_run=dry_run)
     assert household.tree() == before
     assert service.read(ALICE, uri, "mine").text == "# Mine\n"
     mount("-o", "remount,bind,rw", str(household.vault))

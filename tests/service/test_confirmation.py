@@ -827,6 +827,7 @@ MEDDLING: dict[str, Meddle] = {
 }
 
 
+@pytest.mark.kind("delete")
 @pytest.mark.parametrize("meddling", MEDDLING)
 def test_a_note_that_is_not_what_was_shown_stays_and_the_confirmation_too(
     household: Household, meddling: str

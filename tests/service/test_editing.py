@@ -111,6 +111,7 @@ def test_what_is_cut_or_could_not_be_kept_is_told(household: Household) -> None:
     assert place.read_bytes() == b"y\n" * 9_000
 
 
+@pytest.mark.kind("sync")
 @each_change
 def test_a_dry_run_tells_what_the_change_tells_and_leaves_nothing_behind(
     household: Household, change: Operation, made: bytes, tool: str, outcome: str
@@ -237,6 +238,7 @@ def test_what_is_refused_changes_nothing_and_has_one_line(
     (household.top / "secret.md").unlink()
 
 
+@pytest.mark.kind("overwrite")
 @each_change
 def test_a_stale_etag_is_a_conflict_that_tells_the_current_one(
     household: Household, change: Operation, made: bytes, tool: str, outcome: str
@@ -365,6 +367,7 @@ def saving(household: Household, data: bytes, *, in_place: bool) -> Callable[[],
     return save
 
 
+@pytest.mark.kind("overwrite")
 @pytest.mark.parametrize("in_place", [True, False])
 @pytest.mark.parametrize("step", BEFORE_THE_EXCHANGE)
 @each_change

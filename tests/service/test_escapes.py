@@ -370,6 +370,7 @@ FOLDER_LINKS = {
 }
 
 
+@pytest.mark.kind("links out")
 @pytest.mark.parametrize("kind", FILE_LINKS)
 def test_a_link_in_the_place_of_a_note_is_no_note(household: Household, outside: Watch, kind: str) -> None:
     FILE_LINKS[kind](household)
@@ -387,6 +388,7 @@ def test_a_link_in_the_place_of_a_note_is_no_note(household: Household, outside:
         assert listed["skipped"] == [{"path": "l.md", "reason": "link"}]
 
 
+@pytest.mark.kind("links out")
 @pytest.mark.parametrize("kind", FOLDER_LINKS)
 def test_a_link_in_the_place_of_a_folder_leads_nowhere(
     household: Household, outside: Watch, kind: str

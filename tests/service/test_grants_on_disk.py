@@ -106,6 +106,7 @@ def operations(path: str, uri: str) -> dict[str, Callable[[Service], object]]:
     }
 
 
+@pytest.mark.kind("rights")
 @pytest.mark.parametrize("operation", operations("", ""))
 def test_outside_the_grant_existing_and_missing_are_one_answer(shared: Household, operation: str) -> None:
     service, before, lines = shared.service(), shared.tree(), set()
@@ -469,6 +470,7 @@ NEEDED = {
 }
 
 
+@pytest.mark.kind("rights")
 @pytest.mark.parametrize("operation", RIGHTS)
 def test_each_operation_needs_its_own_right_and_no_other(household: Household, operation: str) -> None:
     household.grant(BOB, *Right)

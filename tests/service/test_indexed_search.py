@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -133,6 +133,34 @@ def test_own_changes_are_seen_by_the_next_call(household: Household) -> None:
         assert paths(service, household, "zebra") == ["moved/young.md"]
         service.append(ALICE, household.uri, "new", "a zebra too")
         assert sorted(paths(service, household, "zebra")) == ["moved/young.md", "new.md"]
+
+
+OWN: dict[str, tuple[Callable[[Service, str], object], list[str]]] = {
+    "a new note": (lambda service, uri: service.create(ALICE, uri, "new", "zebra\n"), ["new.md", "old.md"]),
+    "an edit": (lambda service, uri: service.edit(ALICE, uri, "old", "horse", old_text="zebra"), []),
+    "an addition": (lambda service, uri: service.append(ALICE, uri, "no", "a zebra"), ["no.md", "old.md"]),
+    "a property": (
+        lambda service, uri: service.properties(ALICE, uri, "no", assign=[("tags", "[zebra]")]),
+        ["no.md", "old.md"],
+    ),
+    "a move": (lambda service, uri: service.move(ALICE, uri, "old", "sub/young"), ["sub/young.md"]),
+    "a change of case": (lambda service, uri: service.move(ALICE, uri, "old", "Old"), ["Old.md"]),
+}
+
+
+@pytest.mark.kind("stale index")
+@pytest.mark.parametrize("settles", [True, False])
+@pytest.mark.parametrize("change", OWN)
+def test_an_own_change_of_any_kind_is_seen_by_the_next_call(
+    household: Household, change: str, settles: bool
+) -> None:
+    """Whether the index knows all notes by then or none."""
+    household.write("old.md", "a zebra\n")
+    household.write("no.md", "nothing\n")
+    make, expected = OWN[change]
+    with kept(household, settles=settles) as service:
+        make(service, household.uri)
+        assert sorted(paths(service, household, "zebra")) == expected
 
 
 def test_changes_of_others_are_seen_by_the_next_call(household: Household) -> None:
@@ -338,6 +366,7 @@ def test_a_start_finds_what_changed_while_nobody_watched(household: Household) -
         assert sorted(paths(service, household, "word")) == expected
 
 
+@pytest.mark.kind("stale index")
 @pytest.mark.parametrize("harm", ["removed", "emptied", "garbled", "a folder"])
 def test_an_index_that_is_harmed_while_it_is_used_is_made_anew(household: Household, harm: str) -> None:
     for number in range(30):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -347,6 +348,18 @@ def test_a_page_may_be_empty_and_still_have_a_successor(
     listed = list(pages(household.service(), household.uri, direction="broken"))
     assert [len(page.links) for page in listed] == [*([0] * (len(listed) - 1)), 1]
     assert len(listed) > 1
+
+
+def test_a_page_that_takes_long_is_answered_as_it_is_and_the_rest_follows(household: Household) -> None:
+    for number in range(1_200):
+        household.write(f"{number % 12:02}/{number:04}.md", "[[none]]" if number == 1_199 else "x")
+    service = household.service()
+    slow, quick = itertools.count(0, 2), itertools.repeat(0)
+    listed = list(pages(service, household.uri, direction="broken", clock=lambda: float(next(slow))))
+    assert len(listed) > 1
+    assert [len(page.links) for page in listed] == [*([0] * (len(listed) - 1)), 1]
+    (page,) = pages(service, household.uri, direction="broken", clock=lambda: float(next(quick)))
+    assert len(page.links) == 1
 
 
 def test_a_broken_note_an_unreadable_one_and_strange_names_stop_nothing(household: Household) -> None:

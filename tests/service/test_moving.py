@@ -145,6 +145,22 @@ def test_links_beyond_the_grant_are_counted_and_not_named(household: Household) 
     assert "c.md" not in json.dumps(told)
 
 
+def test_notes_that_were_not_looked_into_are_counted(household: Household) -> None:
+    _furnish(household)
+    household.write("large.md", "[[a]]" + " " * 1_048_576)
+    household.write("hard.md", "[[a]]")
+    os.link(household.vault / "hard.md", household.vault.parent / "hard.md")
+    wanted = [
+        {"reason": "not looked into: hard link", "count": 1},
+        {"reason": "not looked into: too large", "count": 1},
+    ]
+    for dry_run in (True, False):
+        told = household.service().move(ALICE, household.uri, "p/a", "p/b", dry_run=dry_run).document()
+        assert sorted(told["leftAlone"], key=str) == sorted(wanted, key=str)
+    told = household.service().move(ALICE, household.uri, "p/b", "p/c", update_links=False).document()
+    assert told["leftAlone"] == []
+
+
 def test_who_may_not_read_is_told_of_no_other_note(household: Household) -> None:
     _furnish(household)
     household.write("x/a.md", "")

@@ -352,6 +352,7 @@ def test_a_pattern_that_is_none_or_too_costly_is_refused(garden: Household, patt
     assert paths(service, garden.uri, "seeds", regex=True) == ["garden/plan.md"]
 
 
+@pytest.mark.kind("big vaults")
 @pytest.mark.parametrize("pattern", BOMBS)
 def test_a_pattern_made_to_take_for_ever_is_answered_in_time(household: Household, pattern: str) -> None:
     """In pieces of about a second; the bound is for a host that does much else."""
