@@ -26,7 +26,10 @@ from sandbox.jail.report import Report
 from sandbox.names import display
 from sandbox.place import Place
 
-NO_PART: Final = "moves that rewrite links are refused and there is no search index, since its workers get no part of the state folder"
+NO_PART: Final = (
+    "moves that rewrite links are refused and there is no search index, since its workers get no part of the state"
+    " folder"
+)
 """What it means for a workspace that its part is withheld."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -15,8 +15,8 @@ from tests.cli.shell import FSNOTES, ROOT, Done, Shell, refused
 
 COMMANDS = [
     (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("search",), ("create",), ("edit",),
-    ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("keys",),
-    ("keys", "rotate"), ("keys", "list"),
+    ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",), ("index",),
+    ("keys",), ("keys", "rotate"), ("keys", "list"),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,
