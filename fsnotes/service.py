@@ -38,6 +38,7 @@ from fsnotes.notes.commands import (
     SetProperties,
 )
 from fsnotes.notes.editing import Change, check_arguments
+from fsnotes.orphans import OrphansListed, list_orphans
 from fsnotes.outcomes import (
     Deletion,
     LinksListed,
@@ -138,6 +139,12 @@ class Service:
         with self._story(call, "notes_links", workspace_uri, path):
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
             return list_links(self._runner, grant, path, abandoned=call.abandoned, **query)
+
+    def orphans(self, call: Call, workspace_uri: str, folder: str = "") -> OrphansListed:
+        """List the notes of a folder that no other note links to."""
+        with self._story(call, "notes_links", workspace_uri, folder):
+            grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
+            return list_orphans(self._runner, grant, folder, abandoned=call.abandoned)
 
     def tags(self, call: Call, workspace_uri: str, **query: Any) -> TagsListed:
         """List tags, page by page. The keyword arguments are those of `list_tags`."""

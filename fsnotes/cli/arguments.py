@@ -180,8 +180,12 @@ def parser() -> argparse.ArgumentParser:
     linked.add_argument(
         "--direction",
         choices=DIRECTIONS,
-        default="out",
         help="out of the note (default), in to it, broken: to nothing, ambiguous: to several files",
+    )
+    linked.add_argument(
+        "--orphans",
+        action="store_true",
+        help="list instead the notes, in a folder or all, that no other note links to",
     )
     _paged(linked)
 

@@ -1,24 +1,34 @@
-"""`fsnotes links`: which links a note has, which lead to it, and which lead nowhere or to several files."""
+"""`fsnotes links`: which links a note has, which lead to it or astray, and which notes no link leads to."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from fsnotes.cli import paging
 from fsnotes.cli.console import Console, shown
 from fsnotes.cli.session import session
+from fsnotes.errors import InvalidArgument
 from fsnotes.outcomes import LinksListed
+
+DEFAULT_DIRECTION: Final = "out"
 
 
 def links(options: argparse.Namespace, console: Console) -> int:
-    """List links: one page where one is asked for, else all of them."""
+    """List links: one page where one is asked for, else all of them; or the notes that nobody links to."""
+    if options.orphans:
+        return _orphans(options, console)
     with session(options, console) as here:
 
         def get(cursor: str | None, limit: int) -> LinksListed:
             return here.service.links(
-                here.call, here.uri, options.path, direction=options.direction, limit=limit, cursor=cursor
+                here.call,
+                here.uri,
+                options.path,
+                direction=options.direction or DEFAULT_DIRECTION,
+                limit=limit,
+                cursor=cursor,
             )
 
         pages = paging.pages(options, get)
@@ -26,6 +36,22 @@ def links(options: argparse.Namespace, console: Console) -> int:
             paging.show_document(options, console, pages)
         else:
             _say_links(console, pages)
+    return 0
+
+
+def _orphans(options: argparse.Namespace, console: Console) -> int:
+    if options.direction is not None or options.limit is not None or options.cursor is not None:
+        raise InvalidArgument("orphans", "it goes with a folder and with nothing else")
+    with session(options, console) as here:
+        listed = here.service.orphans(here.call, here.uri, options.path)
+    document = listed.document()
+    if options.json:
+        console.show_json(document)
+        return 0
+    for path in listed.paths:
+        console.say(shown(path))
+    paging.say_skipped(console, document["skipped"])
+    paging.say_rest(console, None, found=bool(listed.paths), nothing="no orphans")
     return 0
 
 

@@ -26,6 +26,7 @@ from fsnotes.notes.commands import (
     EditNote,
     FindLinks,
     FindNotes,
+    FindTargets,
     Found,
     LinksFound,
     ListTrash,
@@ -44,6 +45,7 @@ from fsnotes.notes.commands import (
     Surveyed,
     SurveyMove,
     TagsCounted,
+    TargetsFound,
     Trashed,
     TrashNote,
     TrashPage,
@@ -52,7 +54,7 @@ from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
 from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
-from fsnotes.notes.link_answers import answers_links
+from fsnotes.notes.link_answers import answers_links, answers_targets
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import fold, is_note
 from fsnotes.notes.move_replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
@@ -126,6 +128,10 @@ def _links_found(scope: Scope, reply: LinksFound) -> bool:
     )
 
 
+def _targets_found(scope: Scope, reply: TargetsFound) -> bool:
+    return _notes_within(scope, reply.targets) and (reply.resume is None or _beneath(scope, reply.resume))
+
+
 def _searched(scope: Scope, reply: Searched) -> bool:
     return _notes_within(scope, [hit.path for hit in reply.hits]) and (
         reply.resume is None or _beneath(scope, reply.resume)
@@ -163,6 +169,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Found: _found,
     TagsCounted: _tags_counted,
     LinksFound: _links_found,
+    TargetsFound: _targets_found,
     Searched: _searched,
     IndexSearched: _hits,
     PathsSearched: _hits,
@@ -369,6 +376,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     DescribeNotes: _answers_describe,
     FindNotes: _answers_find,
     CountTags: _answers_count,
+    FindTargets: answers_targets,
     FindLinks: answers_links,
     SearchNotes: answers_search,
     SearchIndex: answers_index,

@@ -36,6 +36,7 @@ from fsnotes.notes.replies import (
     Swept,
     TagCount,
     TagsCounted,
+    TargetsFound,
     Trashed,
     TrashEntry,
     TrashPage,
@@ -62,6 +63,7 @@ __all__ = [
     "FindLinks",
     "FindNotes",
     "FindReceipt",
+    "FindTargets",
     "Found",
     "Hit",
     "HitLine",
@@ -94,6 +96,7 @@ __all__ = [
     "Swept",
     "TagCount",
     "TagsCounted",
+    "TargetsFound",
     "TrashEntry",
     "TrashNote",
     "TrashPage",
@@ -166,6 +169,19 @@ class FindLinks(Command[LinksFound]):
     after: str | None = None
     within: int | None = None
     limit: int = 100
+    anew: bool = True
+
+
+@record
+class FindTargets(Command[TargetsFound]):
+    """Find the notes that links of other notes lead to, in a stretch of the workspace.
+
+    *after*, *within* and *anew* are those of `FindLinks`.
+    """
+
+    counts: ClassVar[bool] = True
+    after: str | None = None
+    within: int | None = None
     anew: bool = True
 
 

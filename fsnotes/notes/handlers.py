@@ -19,6 +19,7 @@ from fsnotes.notes import (
     searching,
     surveying,
     tagging,
+    targets,
     trashing,
 )
 from fsnotes.notes.commands import (
@@ -31,6 +32,7 @@ from fsnotes.notes.commands import (
     FindLinks,
     FindNotes,
     FindReceipt,
+    FindTargets,
     ListTrash,
     MoveNotes,
     ReadNote,
@@ -95,6 +97,8 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             return tagging.count(root, scope, command, reader=workspace.index)
         case FindLinks():
             return linking.find(workspace, scope, command)
+        case FindTargets():
+            return targets.find_targets(workspace, scope, command)
         case SearchNotes():
             reader = None if command.generation is None else workspace.index
             return searching.search(root, scope, command, reader=reader)

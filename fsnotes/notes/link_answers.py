@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
+from fsnotes.notes.commands import FindLinks, FindTargets, LinkFound, LinksFound, TargetsFound
 from fsnotes.notes.globs import composed
 from fsnotes.notes.linking import MAX_TARGETS
 from fsnotes.notes.places import is_reading
@@ -28,6 +28,15 @@ def answers_links(command: FindLinks, reply: LinksFound) -> bool:
         len(reply.links) <= max(1, command.limit)
         and all(place < following for place, following in itertools.pairwise(places))
         and all(_is_such_a_link(command, link) for link in reply.links)
+        and all(item.path is None for item in reply.skipped)
+        and (reply.within is None or reply.resume is not None)
+    )
+
+
+def answers_targets(command: FindTargets, reply: TargetsFound) -> bool:  # noqa: ARG001 - like the others
+    """Say whether each is told once, and of what was left out nothing but counts."""
+    return (
+        len(set(reply.targets)) == len(reply.targets)
         and all(item.path is None for item in reply.skipped)
         and (reply.within is None or reply.resume is not None)
     )

@@ -106,7 +106,7 @@ def _in_folder(
         workspace.root, scope, folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
     )
     if command.after is not None and command.within is not None:
-        begun = _begun(workspace.root, scope, command.after)
+        begun = begun_text(workspace.root, scope, command.after)
         stopped = None if begun is None else search.take(command.after, begun, first=command.within)
         if stopped is not None:
             return LinksFound(tuple(search.found), (), command.after, stopped)
@@ -118,7 +118,7 @@ def _in_folder(
             except NotText:
                 stretch.skip(note, "not_text")
                 continue
-            if not (_may_have_links(data) if mentions is None else mentions.may_be_in(data)):
+            if not (may_have_links(data) if mentions is None else mentions.may_be_in(data)):
                 continue
             stopped = search.take(path, text)
             if stopped is not None:
@@ -126,7 +126,7 @@ def _in_folder(
     return LinksFound(tuple(search.found), stretch.counted, stretch.resume, None)
 
 
-def _begun(root: Root, scope: Scope, text: str) -> str | None:
+def begun_text(root: Root, scope: Scope, text: str) -> str | None:
     """Return the note at *text*, some of whose links are told of; None where it is gone or is no text any more."""
     try:
         path = RelPath.parse(text)
@@ -135,7 +135,8 @@ def _begun(root: Root, scope: Scope, text: str) -> str | None:
         return None
 
 
-def _may_have_links(data: bytes) -> bool:
+def may_have_links(data: bytes) -> bool:
+    """Say whether a note with these bytes may have links: never a wrong no."""
     return any(opening in data for opening in _OPENINGS)
 
 

@@ -167,6 +167,16 @@ class LinksFound:
 
 
 @record
+class TargetsFound:
+    """The notes that the links of one stretch lead to, each once, with what is left out and a position as above."""
+
+    targets: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+    resume: str | None
+    within: int | None
+
+
+@record
 class HitLine:
     """A line of a note, by its number from 1, and at most 200 characters of it."""
 
@@ -357,6 +367,7 @@ Reply = (
     | Described
     | Found
     | TagsCounted
+    | TargetsFound
     | LinksFound
     | Searched
     | IndexKept

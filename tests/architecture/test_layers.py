@@ -84,6 +84,9 @@ ROOMS: dict[str, Room] = {
             "fsnotes.runners",
         )
     ),
+    "fsnotes.orphans": Room(
+        ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.outcomes", "fsnotes.runners")
+    ),
     "fsnotes.search_pages": Room(
         (
             "fsnotes.access",
@@ -142,6 +145,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.listings",
             "fsnotes.moves",
             "fsnotes.notes",
+            "fsnotes.orphans",
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",

@@ -34,6 +34,19 @@ def test_links_needs_a_note_where_one_is_meant(shell: Shell) -> None:
     assert refused(shell.there("links", "bad"), 6, "not_text")
 
 
+def test_links_lists_orphans(shell: Shell) -> None:
+    shell.write("a.md", "[[b]] [[a]]")
+    shell.write("b.md")
+    shell.write("sub/c\x1bd.md")
+    shell.write("bad.md", b"\xff")
+    said = "fsnotes: skipped 1 more: not text\n"
+    assert shell.here("links", "--orphans") == Done(0, "a.md\nbad.md\nsub/c\\u001bd.md\n", said)
+    assert shell.there("links", "--orphans", "sub", "--json").document()["orphans"] == ["sub/c\x1bd.md"]
+    assert refused(shell.there("links", "none", "--orphans"), 4, "not_found")
+    for more in (["--direction", "out"], ["--limit", "1"], ["--cursor", "x"]):
+        assert refused(shell.there("links", "--orphans", *more), 2, "invalid_argument")
+
+
 def test_links_joins_all_pages_and_gives_one_where_a_limit_asks_for_it(shell: Shell) -> None:
     shell.write("a.md", "".join(f"[[n{number}]]\n" for number in range(205)))
     done = shell.there("links", "a")

@@ -362,6 +362,34 @@ def test_a_page_that_takes_long_is_answered_as_it_is_and_the_rest_follows(househ
     assert len(page.links) == 1
 
 
+def test_orphans_are_the_notes_that_no_other_note_links_to(linked: Household) -> None:
+    linked.write("lonely.md", "[[lonely]] [[plan]]")
+    linked.write("garden/weed.md", "`[[garden/weed]]`")
+    linked.write("bad.md", b"[[lonely]] \xff")
+    service, uri = linked.service(), linked.uri
+    assert service.orphans(ALICE, uri).document() == {
+        "orphans": ["bad.md", "garden/weed.md", "lonely.md"],
+        "skipped": [{"count": 1, "reason": "not_text"}],
+    }
+    assert service.orphans(ALICE, uri, "garden").paths == ("garden/weed.md",)
+    with pytest.raises(NoteNotFound):
+        service.orphans(ALICE, uri, "none")
+
+
+def test_orphans_are_those_of_the_grant_and_need_a_right_to_read(linked: Household) -> None:
+    linked.write("garden/weed.md", "")
+    linked.write("outside.md", "[[weed]]")
+    linked.grant(BOB, Right.WRITE)
+    with pytest.raises(NotAllowed):
+        linked.service().orphans(BOB, linked.uri)
+    linked.grant(BOB, Right.READ, folder="garden")
+    service, uri = linked.service(), linked.uri
+    assert service.orphans(ALICE, uri, "garden").paths == ()
+    assert service.orphans(BOB, uri).paths == ("garden/pond.md", "garden/weed.md")
+    with pytest.raises(NotAllowed):
+        service.orphans(BOB, uri, "a")
+
+
 def test_a_broken_note_an_unreadable_one_and_strange_names_stop_nothing(household: Household) -> None:
     household.write("a.md", "[[b]]")
     household.write("b.md", "---\nup: [broken\n---\n[[a]] [[gone]]\n")
