@@ -200,6 +200,13 @@ class SurveyOutdated(Busy):
     """Files have come, gone or moved since the notes were looked through for a move; nothing was done."""
 
 
+class MovePending(Busy):
+    """A move is not finished, by a kill or since it is being made: what follows from it cannot be told yet.
+
+    Whoever changes something finishes it first.
+    """
+
+
 class NoRoom(FsnotesError):
     """The change would make the workspace larger, or its disk fuller, than its owner allows; nothing was done.
 
@@ -218,6 +225,10 @@ class Unavailable(FsnotesError):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class MoveStuck(Unavailable):
+    """A move that was interrupted can neither be finished nor forgotten: whether it had happened cannot be seen."""
 
 
 class IndexUnusable(Unavailable):

@@ -227,6 +227,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
             " what you asked for was not done, call again"
         ),
     ),
+    errors.MovePending: (
+        "busy",
+        6,
+        lambda _: (
+            "a move that was interrupted, or is being made, is not finished; nothing was done, call again, and if it"
+            " stays so make the move or any other change, which finishes it first"
+        ),
+    ),
     errors.Busy: (
         "busy",
         6,

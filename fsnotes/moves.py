@@ -1,6 +1,7 @@
 """Decides how a move is prepared: which notes it concerns is found in bounded calls that only look.
 
-Calls at the same time may move notes behind a survey's back. Then it is made anew.
+Calls at the same time may move notes behind a survey's back. Then it is made anew. Where a move is not finished, by a
+kill or since it is being made, there is no survey until it is: a move finishes it first.
 
 What a move is and how it is made is decided in `fsnotes.notes`; this module only chains calls to it.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.access import Grant
-from fsnotes.errors import Busy, LimitReached, SurveyOutdated, TooManyLinks
+from fsnotes.errors import Busy, LimitReached, MovePending, SurveyOutdated, TooManyLinks
 from fsnotes.notes.commands import Moved, MoveNotes, SurveyMove
 from fsnotes.runners import Runner
 
@@ -30,12 +31,14 @@ SURVEYS: Final = 3
 class Survey:
     """The notes with links that a move concerns, and how many such links are beyond the grant.
 
-    *known* is the digest of all files that there were when it began.
+    *known* is the digest of all files that there were when it began, and *last_move* the mark of the last move that had
+    rewritten links by then, None if there was one that was not finished.
     """
 
     notes: tuple[str, ...] = ()
     outside: int = 0
     known: str | None = None
+    last_move: str | None = ""
 
 
 def move(
@@ -56,9 +59,16 @@ def move(
     found = Survey()
     for left in reversed(range(SURVEYS)):
         if update_links:
-            found = survey(runner, grant, path, new_path, abandoned=abandoned)
+            try:
+                found = survey(runner, grant, path, new_path, abandoned=abandoned)
+            except MovePending:
+                if dry_run:
+                    raise
+                found = Survey(last_move=None)  # which only finishes that one
         known = found.known if left else None
-        command = MoveNotes(path, new_path, found.notes, update_links, if_match, dry_run, known)
+        command = MoveNotes(
+            path, new_path, found.notes, update_links, if_match, dry_run, known, found.last_move
+        )
         try:
             return runner.run(grant, command, abandoned=abandoned), found.outside
         except SurveyOutdated:
@@ -74,14 +84,16 @@ def survey(
     outside = 0
     after: str | None = None
     known: str | None = None
+    last_move = ""
     for _ in range(MAX_SURVEYS):
         found = runner.run(grant, SurveyMove(path, new_path, after), abandoned=abandoned)
         notes += found.notes
         outside += found.outside
-        known = known or found.known
+        if known is None:
+            known, last_move = found.known, found.last_move
         if len(notes) > MAX_NOTES:
             raise TooManyLinks(MAX_NOTES)
         after = found.resume
         if after is None:
-            return Survey(tuple(dict.fromkeys(notes)), outside, known)
+            return Survey(tuple(dict.fromkeys(notes)), outside, known, last_move)
     raise LimitReached("notes to look through for links")

@@ -279,7 +279,9 @@ class MoveNotes(Command[Moved]):
 
     Without *update_links* no link is rewritten, nor one in what is moved. *if_match* and *dry_run* are those of
     `EditNote`; the first is for a note. With *known*, the digest that the survey began with, nothing is done if there
-    are other files by now: SurveyOutdated.
+    are other files by now: SurveyOutdated. With *update_links* neither unless *last_move* is still the mark of the last
+    move that rewrote links, as the survey was told when it began; None is what no move has, where there was none. A
+    move that was interrupted is finished before that; by a dry run it is not, which raises MovePending.
     """
 
     changes: ClassVar[bool] = True
@@ -291,6 +293,7 @@ class MoveNotes(Command[Moved]):
     if_match: str | None = None
     dry_run: bool = False
     known: str | None = None
+    last_move: str | None = ""
     lock_timeout: float = 1.0
 
 

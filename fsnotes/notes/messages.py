@@ -46,7 +46,7 @@ from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
 from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.linking import MAX_SHOWN
-from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
+from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest, is_move_mark
 from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.replies import MAX_MARK, PHASES, is_generation
 from fsnotes.notes.scope import Scope
@@ -133,6 +133,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "indexed": _count,
     "known": matching(is_catalogue_digest, "a digest"),
     "last_line": _line,
+    "last_move": matching(is_move_mark, "the mark of a move"),
     "left_count": _count,
     "line": _count,
     "link": text_of(MAX_LINK + 1),

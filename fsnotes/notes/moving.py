@@ -32,7 +32,7 @@ from fsnotes.notes.places import check_admitted, may_change
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply
-from fsnotes.notes.workspace import Workspace
+from fsnotes.notes.workspace import Interrupted, Workspace
 from sandbox.errors import IdentityChanged, Missing, NotAFolder, ObjectRefused, SandboxError, TooLarge
 from sandbox.names import RelPath
 from sandbox.records import record
@@ -105,15 +105,23 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     """Move a note or a folder; durable when this returns. A dry run changes nothing.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
-    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too), Unavailable, and
-    OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
+    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too, MovePending for a dry
+    run), Unavailable, and OutcomeUnknown where the file system failed after the move: what is left to do stands in the
+    journal then.
     """
     if command.dry_run:
+        workspace.atlas.catalogue(scope)
+        _check_last_move(command, workspace.last_move())
         plan = _plan(workspace, scope, command)
+        _check_last_move(command, workspace.last_move())
         return _reply(workspace.root, plan, texts=plan.texts, left=plan.left)
     workspace.atlas.catalogue(scope)
     workspace.room.prepare()
-    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
+    with workspace.changing(
+        timeout=command.lock_timeout, abandoned=abandoned, interrupted=Interrupted.FINISH
+    ):
+        if workspace.journal is not None:
+            _check_last_move(command, workspace.journal.last_move())
         for _ in range(ATTEMPTS):
             plan = _plan(workspace, scope, command)
             try:
@@ -125,6 +133,12 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
 
 
 # -- what is to be done ------------------------------------------------------------------------
+
+
+def _check_last_move(command: MoveNotes, mark: str) -> None:
+    """Raise SurveyOutdated if notes may have other links than when they were looked through."""
+    if command.update_links and command.last_move != mark:
+        raise SurveyOutdated
 
 
 def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:

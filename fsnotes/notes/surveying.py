@@ -5,7 +5,8 @@ workspace are looked at, since a link outside of the grant is to be counted; the
 a survey is a digest, by which the notes are ordered: it goes on behind it, whatever has come or gone since.
 
 Limits: what is written to the old name behind the survey's back stays as it is written; files that come, go or move
-meanwhile are told by the digest of all that were known when it began. Notes that the policy keeps out (links, hard
+meanwhile are told by the digest of all that were known when it began, and notes that another move rewrites by the mark
+of its journal. Notes that the policy keeps out (links, hard
 links, too large ones) are not looked at.
 """
 
@@ -38,10 +39,15 @@ MOST_CHARACTERS: Final = 512 * 1024
 def survey(
     workspace: Workspace, scope: Scope, command: SurveyMove, *, clock: Callable[[], float] = time.monotonic
 ) -> Surveyed:
-    """Look at a stretch of the notes; see `SurveyMove`. Raises NotCounted, and what `course` raises."""
+    """Look at a stretch of the notes; see `SurveyMove`.
+
+    Raises NotCounted, MovePending where no survey can begin, and what `course` raises.
+    """
     if command.after is not None and not is_survey_position(command.after):
         raise InvalidArgument("cursor", "too long")
     first = command.after is None
+    # Before anything else is looked at: what a move changes from here on makes another mark.
+    last_move = workspace.last_move() if first or workspace.journal is None else workspace.journal.last_move()
     made = course(
         workspace.root, scope, command.path, command.new_path, checks_name=False, checks_ignored=first
     )
@@ -60,8 +66,8 @@ def survey(
                 length += len(path)
             full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
             if digest != order[-1][0] and (full or not clock() < end):
-                return Surveyed(tuple(found), outside, digest, chart.known)
-    return Surveyed(tuple(found), outside, None, chart.known)
+                return Surveyed(tuple(found), outside, digest, chart.known, last_move)
+    return Surveyed(tuple(found), outside, None, chart.known, last_move)
 
 
 def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int]:
