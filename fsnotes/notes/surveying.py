@@ -48,11 +48,13 @@ def survey(
     first = command.after is None
     # Before anything else is looked at: what a move changes from here on makes another mark.
     last_move = workspace.last_move() if first or workspace.journal is None else workspace.journal.last_move()
-    made = course(
-        workspace.root, scope, command.path, command.new_path, checks_name=False, checks_ignored=first
-    )
+    asked = workspace.root, scope, command.path, command.new_path
+    made = course(*asked, checks_name=False, checks_ignored=False)
     known = None if first else workspace.charts.last(scope, made)
     chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
+    if first:
+        # Not before all files are known, which takes several calls, and not in each call of the survey.
+        made = course(*asked, checks_name=False)
     found: list[str] = []
     outside = length = 0
     end = clock() + CALL_SECONDS

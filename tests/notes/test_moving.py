@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from typing import Any
@@ -13,12 +14,13 @@ from fsnotes.errors import (
     InvalidArgument,
     NoRoom,
     NotAllowed,
+    NotCounted,
     NoteChanged,
     NoteExists,
     NoteNotFound,
     PathRefused,
 )
-from fsnotes.notes import charts, courses, surveying
+from fsnotes.notes import atlas, charts, courses, surveying
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import LeftAlone, MoveNotes, Relinked, SurveyMove
 from fsnotes.notes.courses import Course
@@ -583,6 +585,35 @@ def test_a_survey_of_a_folder_looks_for_what_is_ignored_once(
     monkeypatch.setattr(courses, "_check_ignored", check)
     found, _ = surveyed(lambda command: vault.run(command, ignore=("x/secret/**",)), "old", "new")
     assert len(found) == 30
+    assert looks == 1
+
+
+@pytest.mark.parametrize(
+    "command", [SurveyMove("old", "new"), MoveNotes("old", "new", dry_run=True), MoveNotes("old", "new")]
+)
+def test_what_is_ignored_is_looked_for_once_the_files_are_known(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, command: Any
+) -> None:
+    vault.build(*(f"old/f{number}/n.md: text" for number in range(30)), "x/secret/s.md: s")
+    monkeypatch.setattr(atlas, "STEP_SECONDS", 5.0)
+    monkeypatch.setattr(vault.workspace.atlas, "_clock", map(float, itertools.count()).__next__)
+    counted = looks = 0
+    real = courses._check_ignored
+
+    def check(*given: Any) -> None:
+        nonlocal looks
+        looks += 1
+        real(*given)
+
+    monkeypatch.setattr(courses, "_check_ignored", check)
+    scope = Scope((ROOT,), ("x/secret/**",))
+    while True:
+        try:
+            vault.once(scope, command)
+            break
+        except NotCounted:
+            counted += 1
+    assert counted > 5
     assert looks == 1
 
 
