@@ -116,6 +116,10 @@ class TooManyLinks(FsnotesError):
         self.limit = limit
 
 
+class TooMuchToRelink(FsnotesError):
+    """The links that a move would rewrite are more, or in more text, than one move may rewrite; nothing was done."""
+
+
 class AnchorNotFound(FsnotesError):
     """The text to replace does not stand in the note, or in the section that was named; nothing was changed.
 

@@ -217,6 +217,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
             " with updateLinks false"
         ),
     ),
+    errors.TooMuchToRelink: (
+        "too_many",
+        6,
+        lambda _: (
+            "the links that this move would rewrite are more, or in more text, than one move may rewrite; nothing was"
+            " done, move it in parts or with updateLinks false"
+        ),
+    ),
     errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),
     errors.NoRoom: ("limit", 6, _no_room),
     errors.NotCounted: (

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.access import Grant
-from fsnotes.errors import Busy, LimitReached, MovePending, SurveyOutdated, TooManyLinks
+from fsnotes.errors import Busy, LimitReached, MovePending, SurveyOutdated, TooManyLinks, TooMuchToRelink
 from fsnotes.notes.commands import Moved, MoveNotes, SurveyMove
+from fsnotes.notes.move_work import MAX_WORK
 from fsnotes.runners import Runner
 
 MAX_NOTES: Final = 5_000
@@ -31,14 +32,15 @@ SURVEYS: Final = 3
 class Survey:
     """The notes with links that a move concerns, and how many such links are beyond the grant.
 
-    *known* is the digest of all files that there were when it began, and *last_move* the mark of the last move that had
-    rewritten links by then, None if there was one that was not finished.
+    *work* is how much they are to rewrite, *known* the digest of all files that there were when it began, and
+    *last_move* the mark of the last move that had rewritten links by then, None if there was one that was not finished.
     """
 
     notes: tuple[str, ...] = ()
     outside: int = 0
     known: str | None = None
     last_move: str | None = ""
+    work: int = 0
 
 
 def move(
@@ -54,7 +56,7 @@ def move(
 ) -> tuple[Moved, int]:
     """Move, or tell what a move would do; return that, and how many links beyond the grant it concerns.
 
-    Raises TooManyLinks, and what looking and moving raise.
+    Raises TooManyLinks, TooMuchToRelink, and what looking and moving raise.
     """
     found = Survey()
     for left in reversed(range(SURVEYS)):
@@ -67,7 +69,15 @@ def move(
                 found = Survey(last_move=None)  # which only finishes that one
         known = found.known if left else None
         command = MoveNotes(
-            path, new_path, found.notes, update_links, if_match, dry_run, known, found.last_move
+            path,
+            new_path,
+            found.notes,
+            update_links,
+            if_match,
+            dry_run,
+            known,
+            found.last_move,
+            work=found.work,
         )
         try:
             return runner.run(grant, command, abandoned=abandoned), found.outside
@@ -79,21 +89,27 @@ def move(
 def survey(
     runner: Runner, grant: Grant, path: str, new_path: str, *, abandoned: Callable[[], bool]
 ) -> Survey:
-    """Find what the move of *path* to *new_path* concerns. Raises TooManyLinks, and what looking raises."""
+    """Find what the move of *path* to *new_path* concerns.
+
+    Raises TooManyLinks, TooMuchToRelink, and what looking raises.
+    """
     notes: list[str] = []
-    outside = 0
+    work = outside = 0
     after: str | None = None
     known: str | None = None
     last_move = ""
     for _ in range(MAX_SURVEYS):
         found = runner.run(grant, SurveyMove(path, new_path, after), abandoned=abandoned)
         notes += found.notes
+        work += found.work
         outside += found.outside
         if known is None:
             known, last_move = found.known, found.last_move
         if len(notes) > MAX_NOTES:
             raise TooManyLinks(MAX_NOTES)
+        if work > MAX_WORK:
+            raise TooMuchToRelink
         after = found.resume
         if after is None:
-            return Survey(tuple(dict.fromkeys(notes)), outside, known, last_move)
+            return Survey(tuple(dict.fromkeys(notes)), outside, known, last_move, work)
     raise LimitReached("notes to look through for links")

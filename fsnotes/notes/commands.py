@@ -281,7 +281,8 @@ class MoveNotes(Command[Moved]):
     `EditNote`; the first is for a note. With *known*, the digest that the survey began with, nothing is done if there
     are other files by now: SurveyOutdated. With *update_links* neither unless *last_move* is still the mark of the last
     move that rewrote links, as the survey was told when it began; None is what no move has, where there was none. A
-    move that was interrupted is finished before that; by a dry run it is not, which raises MovePending.
+    move that was interrupted is finished before that; by a dry run it is not, which raises MovePending. *work* is what
+    the survey said that the notes are to rewrite.
     """
 
     changes: ClassVar[bool] = True
@@ -294,6 +295,7 @@ class MoveNotes(Command[Moved]):
     dry_run: bool = False
     known: str | None = None
     last_move: str | None = ""
+    work: int = 0
     lock_timeout: float = 1.0
 
 

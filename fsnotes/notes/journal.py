@@ -54,6 +54,9 @@ MARK: Final = "moved"
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Most bytes of a journal."""
 
+MAX_REWRITINGS: Final = MAX_BYTES - 64 * 1024
+"""Most bytes of all that it says of notes, by `size_of`: the rest is for the two paths."""
+
 FINISH_SECONDS: Final = 0.3
 """A call finishes no further note once this has passed, so that it ends before its deadline."""
 
@@ -199,7 +202,7 @@ class Journal:
         if data is None:
             self._begun = None
             return None
-        if path is not None and _text(str(path)) not in data:
+        if path is not None and _json(str(path)) not in data:
             return None
         if self._begun is None or data != self._begun[0]:
             try:
@@ -310,10 +313,6 @@ def _rewrite(root: Root, rewriting: Rewriting) -> None:
             raise
 
 
-def _text(text: str) -> bytes:
-    return json.dumps(text, ensure_ascii=False).encode()
-
-
 def _encode(entry: Entry) -> bytes:
     shape = {
         "version": _VERSION,
@@ -321,16 +320,22 @@ def _encode(entry: Entry) -> bytes:
         "target": str(entry.target),
         "inode": entry.inode,
         "happened": entry.happened,
-        "notes": [
-            [
-                str(each.path),
-                each.former,
-                each.etag,
-                [[splice.start, splice.end, splice.replacement.decode()] for splice in each.splices],
-            ]
-            for each in entry.rewritings
-        ],
+        "notes": [_shape(each) for each in entry.rewritings],
     }
+    return _json(shape)
+
+
+def size_of(rewriting: Rewriting) -> int:
+    """Return how many bytes of a journal *rewriting* takes."""
+    return len(_json(_shape(rewriting))) + 1
+
+
+def _shape(each: Rewriting) -> list[Any]:
+    splices = [[splice.start, splice.end, splice.replacement.decode()] for splice in each.splices]
+    return [str(each.path), each.former, each.etag, splices]
+
+
+def _json(shape: Any) -> bytes:
     return json.dumps(shape, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -165,6 +165,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "why": one_of(LEFT_REASONS),
     "trash_id": _entry,
     "within": _count,
+    "work": _size,
     "written": text_of(MAX_SHOWN),
     # What is skipped may have a name that is no path: it is shown escaped, which makes it longer.
     "path": text_of(MAX_POSITION),

@@ -41,12 +41,14 @@ def is_move_mark(text: str) -> bool:
 class Surveyed:
     """Which *notes* have links that a move concerns, of one stretch of the workspace, by their names before it.
 
-    *outside* counts the links that it concerns and that the scope does not cover. With *resume*, which is no path and
-    tells nothing of one, the next `SurveyMove` goes on from there. *known* is the digest of all files that there were,
-    *last_move* the mark of the last move that had rewritten links.
+    *work* estimates how much they are to rewrite, see `move_work.py`. *outside* counts the links that it concerns and
+    that the scope does not cover. With *resume*, which is no path and tells nothing of one, the next `SurveyMove` goes
+    on from there. *known* is the digest of all files that there were, *last_move* the mark of the last move that had
+    rewritten links.
     """
 
     notes: tuple[str, ...]
+    work: int
     outside: int
     resume: str | None
     known: str

@@ -18,6 +18,7 @@ from fsnotes.errors import (
     NoteChanged,
     OutcomeUnknown,
     SurveyOutdated,
+    TooMuchToRelink,
     Unavailable,
 )
 from fsnotes.notes.charts import Chart
@@ -25,9 +26,10 @@ from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import Entry, Journal, Rewriting, has_happened
+from fsnotes.notes.journal import MAX_REWRITINGS, Entry, Journal, Rewriting, has_happened, size_of
 from fsnotes.notes.model import is_note
 from fsnotes.notes.move_replies import MOST_TOLD
+from fsnotes.notes.move_work import MAX_WORK, work_of
 from fsnotes.notes.places import check_admitted, may_change
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
@@ -105,9 +107,9 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     """Move a note or a folder; durable when this returns. A dry run changes nothing.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
-    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too, MovePending for a dry
-    run), Unavailable, and OutcomeUnknown where the file system failed after the move: what is left to do stands in the
-    journal then.
+    NoteTooLarge, TooMuchToRelink, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too,
+    MovePending for a dry run), Unavailable, and OutcomeUnknown where the file system failed after the move: what is
+    left to do stands in the journal then.
     """
     if command.dry_run:
         workspace.atlas.catalogue(scope)
@@ -160,6 +162,7 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
             raise NoteChanged(str(made.source), etag=etag(content.data))
     texts: list[_Text] = []
     left: list[LeftAlone] = []
+    work = size = 0
     if chart is not None:
         # A note that is moved is always among them: it may have been saved since the survey.
         own = None if content is None else str(made.source)
@@ -167,9 +170,19 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
             path = RelPath.parse(name)
             check_admitted(scope, path)
             held = content if name == own else _read(root, path, made.path(path), left)
-            text = None if held is None else _made(root, chart, path, made.path(path), held, left)
+            if held is None:
+                continue
+            # The longest part is looking for the links, so what is too much is refused before.
+            work += work_of(held.data)
+            if work > MAX_WORK:
+                raise TooMuchToRelink
+            text = _made(root, chart, path, made.path(path), held, left)
             if text is not None:
                 texts.append(text[0])
+                work += work_of(b"", len(text[0].splices))
+                size += size_of(text[0].rewriting)
+                if size > MAX_REWRITINGS or work > MAX_WORK:
+                    raise TooMuchToRelink
     return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
 
 
@@ -271,7 +284,7 @@ def _write_down(journal: Journal, entry: Entry) -> None:
     try:
         journal.write(entry)
     except TooLarge as error:
-        raise InvalidArgument("path", "there are more links to rewrite than one move may") from error
+        raise TooMuchToRelink from error
 
 
 def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:

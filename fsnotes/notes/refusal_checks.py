@@ -54,6 +54,8 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return isinstance(command, MoveNotes)
         case errors.MovePending():
             return isinstance(command, SurveyMove) or (isinstance(command, MoveNotes) and command.dry_run)
+        case errors.TooMuchToRelink():
+            return isinstance(command, (SurveyMove, MoveNotes))
         case errors.MoveStuck():
             return isinstance(command, MoveNotes)
         case errors.IndexUnusable():

@@ -59,6 +59,7 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.PathRefused,
     errors.ReadOnlyNote,
     errors.SurveyOutdated,
+    errors.TooMuchToRelink,
     errors.Unavailable,
 )
 """Every refusal that a handler has."""
@@ -157,7 +158,6 @@ SENTENCES: Final = (
         "something in it would be ignored there that is not now, or the other way round",
         "the journal of a move that was interrupted cannot be read",
         "a move that was interrupted cannot be finished, since what became of it cannot be seen",
-        "there are more links to rewrite than one move may",
         "it is in use, perhaps as a mount",
         "nothing can be moved to another file system",
         "the disk is full",

@@ -41,7 +41,7 @@ def survey(
 ) -> Surveyed:
     """Look at a stretch of the notes; see `SurveyMove`.
 
-    Raises NotCounted, MovePending where no survey can begin, and what `course` raises.
+    Raises NotCounted, TooMuchToRelink, MovePending where no survey can begin, and what `course` raises.
     """
     if command.after is not None and not is_survey_position(command.after):
         raise InvalidArgument("cursor", "too long")
@@ -56,27 +56,28 @@ def survey(
         # Not before all files are known, which takes several calls, and not in each call of the survey.
         made = course(*asked, checks_name=False)
     found: list[str] = []
-    outside = length = 0
+    outside = length = work = 0
     end = clock() + CALL_SECONDS
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
     with closing(workspace.root.shelves()) as shelves:
         for digest, path in order[start:]:
-            concerned, beyond = _look(chart, shelves, path)
+            needed, beyond = _look(chart, shelves, path)
             outside += beyond
-            if concerned:
+            if needed:
+                work += needed
                 found.append(path)
                 length += len(path)
             full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
             if digest != order[-1][0] and (full or not clock() < end):
-                return Surveyed(tuple(found), outside, digest, chart.known, last_move)
-    return Surveyed(tuple(found), outside, None, chart.known, last_move)
+                return Surveyed(tuple(found), work, outside, digest, chart.known, last_move)
+    return Surveyed(tuple(found), work, outside, None, chart.known, last_move)
 
 
-def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int]:
+def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[int, int]:
     try:
         data = shelves.read(path)
     except StorageFailed:
-        return chart.covers(path), 0  # whoever moves says so
+        return int(chart.covers(path)), 0  # whoever moves says so
     except SandboxError:
-        return False, 0  # gone, or kept out by the policy
+        return 0, 0  # gone, or kept out by the policy
     return chart.concerns(path, data)
