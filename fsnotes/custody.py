@@ -10,6 +10,7 @@ Limits: a part that was given away is never taken back. Who is meant by the mode
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -17,6 +18,7 @@ import stat
 from dataclasses import dataclass
 from typing import Final
 
+from fsnotes.notes.journal import MARK
 from fsnotes.state import Part, StateFolder
 from sandbox import Root
 from sandbox.approach import Approach
@@ -140,7 +142,10 @@ def _give(folder: int, part: Part, account: Account) -> Withheld | None:
         if os.fstat(folder).st_uid != 0:
             return None
         # SAFETY: what is in a folder of root's own may be root's, under another name elsewhere too; so nothing is ever
-        # given away with it. Until the next line nobody but root can put anything in.
+        # given away with it. Until the folder is given nobody but root can put anything in. The mark of a move is for
+        # who looks through notes meanwhile, and nobody uses this folder.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(MARK, dir_fd=folder)
         if os.listdir(folder):
             return Withheld(
                 f"{shown} has files of root's in it, which are not given to uid {account.uid}; remove it once no"

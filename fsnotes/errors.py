@@ -116,8 +116,8 @@ class TooManyLinks(FsnotesError):
         self.limit = limit
 
 
-class MoveTooLarge(FsnotesError):
-    """There is more to rewrite in links than can be written down for a move; nothing was done."""
+class TooMuchToRelink(FsnotesError):
+    """The links that a move would rewrite are more, or in more text, than one move may rewrite; nothing was done."""
 
 
 class AnchorNotFound(FsnotesError):
@@ -208,6 +208,13 @@ class SurveyOutdated(Busy):
     """Files have come, gone or moved since the notes were looked through for a move; nothing was done."""
 
 
+class MovePending(Busy):
+    """A move is not finished, by a kill or since it is being made: what follows from it cannot be told yet.
+
+    Whoever changes something finishes it first.
+    """
+
+
 class NoRoom(FsnotesError):
     """The change would make the workspace larger, or its disk fuller, than its owner allows; nothing was done.
 
@@ -226,6 +233,10 @@ class Unavailable(FsnotesError):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class MoveStuck(Unavailable):
+    """A move that was interrupted can neither be finished nor forgotten: whether it had happened cannot be seen."""
 
 
 class IndexUnusable(Unavailable):

@@ -219,12 +219,12 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
             " with updateLinks false"
         ),
     ),
-    errors.MoveTooLarge: (
+    errors.TooMuchToRelink: (
         "too_many",
         6,
         lambda _: (
-            "there are more links to rewrite than one move may; nothing was done, move it in parts or with"
-            " updateLinks false"
+            "the links that this move would rewrite are more, or in more text, than one move may rewrite; nothing was"
+            " done, move it in parts or with updateLinks false"
         ),
     ),
     errors.LimitReached: ("limit", 6, lambda e: f"too many {e.what}; wait for some to end and call again"),
@@ -243,6 +243,14 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         lambda _: (
             "other calls in this workspace were before this one, or its worker was being started; nothing was done,"
             " call again"
+        ),
+    ),
+    errors.MovePending: (
+        "busy",
+        6,
+        lambda _: (
+            "a move that was interrupted, or is being made, is not finished; nothing was done, call again, and if it"
+            " stays so make the move or any other change, which finishes it first"
         ),
     ),
     errors.Busy: (

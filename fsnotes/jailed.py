@@ -35,6 +35,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.creating import content_of
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
+from fsnotes.notes.move_work import MAX_WORK
 from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
@@ -54,6 +55,9 @@ WORK_SECONDS: Final = 1.0
 
 RELINKING_SECONDS: Final = 0.05
 """What a move may take beyond a call's deadline for each note whose links it rewrites: two writes to a slow disk."""
+
+SLOWER: Final = 4
+"""So much longer than estimated a move may take to find the links that it rewrites."""
 
 _IN_A_TRANSACTION: Final = (TrashNote, FindReceipt)
 
@@ -125,10 +129,10 @@ class JailedRunner:
         seconds = self._call_deadline
         if isinstance(command, _IN_A_TRANSACTION):
             seconds = min(seconds, TRANSACTION_SECONDS)
-        if isinstance(command, MoveNotes):
-            seconds += len(command.notes) * RELINKING_SECONDS
-        deadline = time.monotonic() + seconds
-        late = deadline - min(WORK_SECONDS, seconds / 2)
+        now = time.monotonic()
+        # What a move has beyond that is for its own work: it begins as early as any other change.
+        late = now + seconds - min(WORK_SECONDS, seconds / 2)
+        deadline = now + seconds + _relinking(command)
         with workspace.pending.admitted(change=command.changes):
             worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
             try:
@@ -209,6 +213,13 @@ class _Patience:
             self._left -= now - self._asked
         self._asked = now
         return not (self._left > 0 and now < self._late) or self._abandoned()
+
+
+def _relinking(command: Command[Any]) -> float:
+    """Return how many seconds a move has for the links that it rewrites, beyond what every call has."""
+    if not isinstance(command, MoveNotes):
+        return 0.0
+    return len(command.notes) * RELINKING_SECONDS + SLOWER * min(command.work, MAX_WORK) / 1_000_000
 
 
 def _lock_timeout(command: Command[Any]) -> float:

@@ -69,28 +69,31 @@ class Slot:
             raise TooLarge(self._name, limit=self._most)
         return b"".join(pieces)
 
-    def write(self, data: bytes) -> None:
-        """Put *data* in the place of what is there; durable when this returns, and until then the former bytes stand.
+    def write(self, data: bytes, *, durable: bool = True) -> None:
+        """Put *data* in the place of what is there; until this returns the former bytes stand.
 
+        Unless *durable*, for what means nothing after a power cut, either may stand then, or nothing that was written.
         Raises TooLarge and StorageFailed.
         """
         if len(data) > self._most:
             raise TooLarge(self._name, limit=self._most)
         with reporting(self._name):
             try:
-                self._write_new(data)
+                self._write_new(data, durable=durable)
                 os.rename(self._new, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.unlink(self._new, dir_fd=self._folder)
                 raise
-        sync_folder(self._folder, self._name)
+        if durable:
+            sync_folder(self._folder, self._name)
 
-    def _write_new(self, data: bytes) -> None:
+    def _write_new(self, data: bytes, *, durable: bool) -> None:
         file = os.open(self._new, _NEW, 0o600, dir_fd=self._folder)
         try:
             write_all(file, data)
-            os.fsync(file)
+            if durable:
+                os.fsync(file)
         finally:
             os.close(file)
 

@@ -152,8 +152,12 @@ class Home:
         for place in self.top.iterdir():
             if place.name == "state":
                 _empty(place / "private")
-                for index in place.glob("ws/*/search*"):
-                    _remove(index)
+                for left in (
+                    *place.glob("ws/*/search*"),
+                    *place.glob("ws/*/move*"),
+                    *place.glob("part/move*"),
+                ):
+                    _remove(left)
             elif place != self._vault:
                 _remove(place)
         if self._held >= 0 and self._is_held():

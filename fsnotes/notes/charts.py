@@ -6,10 +6,12 @@ import hashlib
 import threading
 from typing import Final
 
+from fsnotes.errors import TooMuchToRelink
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.courses import Course
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.model import is_note
+from fsnotes.notes.move_work import MAX_NOTE_WORK, work_of
 from fsnotes.notes.relinking import Relinking
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT
@@ -50,12 +52,21 @@ class Chart:
         """Say whether the grant covers an id."""
         return self.key[0].covers_position(tuple(path.split("/")))
 
-    def concerns(self, path: str, data: bytes) -> tuple[bool, int]:
-        """Say whether the note *path* has links to rewrite or to report, and how many that the grant does not cover."""
+    def concerns(self, path: str, data: bytes) -> tuple[int, int]:
+        """Return how much work the links of the note *path* are, and how many of them the grant does not cover.
+
+        Of a note without any to rewrite or to report that is 0. Raises TooMuchToRelink for one that may have so many
+        that looking at them takes too long; beyond the grant it counts as one.
+        """
         if path not in self.moves and not self._mentions.may_be_of(path, data):
-            return False, 0
+            return 0, 0
+        if work_of(data) > MAX_NOTE_WORK:
+            if self.covers(path):
+                raise TooMuchToRelink
+            return 0, 1
         found = self.relinking.relinked(data, path)
-        return bool(found.splices or found.left_alone), found.outside
+        links = len(found.splices) + len(found.left_alone)
+        return work_of(data, links) if links else 0, found.outside
 
 
 class Charts:

@@ -295,7 +295,10 @@ class MoveNotes(Command[Moved]):
 
     Without *update_links* no link is rewritten, nor one in what is moved. *if_match* and *dry_run* are those of
     `EditNote`; the first is for a note. With *known*, the digest that the survey began with, nothing is done if there
-    are other files by now: SurveyOutdated.
+    are other files by now: SurveyOutdated. With *update_links* neither unless *last_move* is still the mark of the last
+    move that rewrote links, as the survey was told when it began; None is what no move has, where there was none. A
+    move that was interrupted is finished before that; by a dry run it is not, which raises MovePending. *work* is what
+    the survey said that the notes are to rewrite.
     """
 
     changes: ClassVar[bool] = True
@@ -307,6 +310,8 @@ class MoveNotes(Command[Moved]):
     if_match: str | None = None
     dry_run: bool = False
     known: str | None = None
+    last_move: str | None = ""
+    work: int = 0
     lock_timeout: float = 1.0
 
 

@@ -48,7 +48,7 @@ from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
 from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
 from fsnotes.notes.linking import MAX_SHOWN
-from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest
+from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest, is_move_mark
 from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.replies import MAX_MARK, PHASES, is_generation
 from fsnotes.notes.scope import Scope
@@ -137,6 +137,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "indexed": _count,
     "known": matching(is_catalogue_digest, "a digest"),
     "last_line": _line,
+    "last_move": matching(is_move_mark, "the mark of a move"),
     "left_count": _count,
     "line": _count,
     "link": text_of(MAX_LINK + 1),
@@ -168,6 +169,7 @@ _BOUNDS: Final[dict[str, Check]] = {
     "why": one_of(LEFT_REASONS),
     "trash_id": _entry,
     "within": _count,
+    "work": _size,
     "written": text_of(MAX_SHOWN),
     # What is skipped may have a name that is no path: it is shown escaped, which makes it longer.
     "path": text_of(MAX_POSITION),

@@ -32,6 +32,11 @@ def is_catalogue_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
+def is_move_mark(text: str) -> bool:
+    """Say whether *text* looks like what `Journal.last_move` returns: the mark of a move, or nothing."""
+    return not text or _DIGEST.fullmatch(text) is not None
+
+
 @record
 class Unseen:
     """So many notes that the policy keeps out, for one *reason* that a listing has for it."""
@@ -44,15 +49,18 @@ class Unseen:
 class Surveyed:
     """Which *notes* have links that a move concerns, of one stretch of the workspace, by their names before it.
 
-    *outside* counts the links that it concerns and that the scope does not cover. With *resume*, which is no path and
-    tells nothing of one, the next `SurveyMove` goes on from there. *known* is the digest of all files that there were.
-    *unseen* are notes within the scope that could not be looked into.
+    *work* estimates how much they are to rewrite, see `move_work.py`. *outside* counts the links that it concerns and
+    that the scope does not cover. With *resume*, which is no path and tells nothing of one, the next `SurveyMove` goes
+    on from there. *known* is the digest of all files that there were, *last_move* the mark of the last move that had
+    rewritten links. *unseen* are notes within the scope that could not be looked into.
     """
 
     notes: tuple[str, ...]
+    work: int
     outside: int
     resume: str | None
     known: str
+    last_move: str
     unseen: tuple[Unseen, ...] = ()
 
 

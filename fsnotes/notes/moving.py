@@ -14,11 +14,11 @@ from typing import Final
 
 from fsnotes.errors import (
     InvalidArgument,
-    MoveTooLarge,
     NotCounted,
     NoteChanged,
     OutcomeUnknown,
     SurveyOutdated,
+    TooMuchToRelink,
     Unavailable,
 )
 from fsnotes.notes.charts import Chart
@@ -26,15 +26,16 @@ from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import Entry, Journal, Rewriting, fits, has_happened
+from fsnotes.notes.journal import MAX_REWRITINGS, Entry, Journal, Rewriting, fits, has_happened, size_of
 from fsnotes.notes.model import is_note
 from fsnotes.notes.move_replies import MOST_TOLD
+from fsnotes.notes.move_work import MAX_WORK, work_of
 from fsnotes.notes.places import check_admitted, may_change
 from fsnotes.notes.rehearsing import check_course, rehearsed
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.splices import Splice, apply
-from fsnotes.notes.workspace import Workspace
+from fsnotes.notes.workspace import Interrupted, Workspace
 from sandbox.errors import (
     IdentityChanged,
     InvalidPath,
@@ -115,15 +116,23 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     """Move a note or a folder; durable when this returns. A dry run changes nothing.
 
     Raises NoteNotFound, AmbiguousNote, NoteExists, NoteChanged (with the current etag where another one was named),
-    NoteTooLarge, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too), Unavailable, and
-    OutcomeUnknown where the file system failed after the move: what is left to do stands in the journal then.
+    NoteTooLarge, TooMuchToRelink, NoRoom, InvalidArgument, NotAllowed, Busy (NotCounted and SurveyOutdated too,
+    MovePending for a dry run), Unavailable, and OutcomeUnknown where the file system failed after the move: what is
+    left to do stands in the journal then.
     """
     if command.dry_run:
+        workspace.atlas.catalogue(scope)
+        _check_last_move(command, workspace.last_move())
         plan = _rehearsed(workspace, _plan(workspace, scope, command))
+        _check_last_move(command, workspace.last_move())
         return _reply(workspace.root, plan, texts=plan.texts, left=plan.left)
     workspace.atlas.catalogue(scope)
     workspace.room.prepare()
-    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned):
+    with workspace.changing(
+        timeout=command.lock_timeout, abandoned=abandoned, interrupted=Interrupted.FINISH
+    ):
+        if workspace.journal is not None:
+            _check_last_move(command, workspace.journal.last_move())
         for _ in range(ATTEMPTS):
             plan = _plan(workspace, scope, command)
             try:
@@ -137,6 +146,12 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
 
 
 # -- what is to be done ------------------------------------------------------------------------
+
+
+def _check_last_move(command: MoveNotes, mark: str) -> None:
+    """Raise SurveyOutdated if notes may have other links than when they were looked through."""
+    if command.update_links and command.last_move != mark:
+        raise SurveyOutdated
 
 
 def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
@@ -158,6 +173,7 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
             raise NoteChanged(str(made.source), etag=etag(content.data))
     texts: list[_Text] = []
     left: list[LeftAlone] = []
+    work = size = 0
     if chart is not None:
         # A note that is moved is always among them: it may have been saved since the survey.
         own = None if content is None else str(made.source)
@@ -165,9 +181,19 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
             path = RelPath.parse(name)
             check_admitted(scope, path)
             held = content if name == own else _read(root, path, made.path(path), left)
-            text = None if held is None else _made(root, chart, path, made.path(path), held, left)
+            if held is None:
+                continue
+            # The longest part is looking for the links, so what is too much is refused before.
+            work += work_of(held.data)
+            if work > MAX_WORK:
+                raise TooMuchToRelink
+            text = _made(root, chart, path, made.path(path), held, left)
             if text is not None:
                 texts.append(text[0])
+                work += work_of(b"", len(text[0].splices))
+                size += size_of(text[0].rewriting)
+                if size > MAX_REWRITINGS or work > MAX_WORK:
+                    raise TooMuchToRelink
     return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
 
 
@@ -230,7 +256,7 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
                     root.move_folder(made.source, made.target, expect=plan.stamp)
                 elif plan.content is not None:
                     root.move(made.source, made.target, expect=plan.content.identity)
-        except (SandboxError, MoveTooLarge) as error:
+        except (SandboxError, TooMuchToRelink) as error:
             try:
                 happened = has_happened(root, plan.entry)
             except SandboxError:
@@ -266,7 +292,7 @@ def _rehearsed(workspace: Workspace, plan: _Plan) -> _Plan:
     _check_has_journal(workspace, plan)
     plan = _without(plan, tuple(rehearsed(workspace.root, (text.before for text in plan.texts))))
     if plan.texts and not fits(plan.entry):
-        raise MoveTooLarge
+        raise TooMuchToRelink
     check_course(workspace.root, plan.course)
     return plan
 
@@ -283,7 +309,7 @@ def _write_down(journal: Journal, entry: Entry) -> None:
     try:
         journal.write(entry)
     except TooLarge as error:
-        raise MoveTooLarge from error
+        raise TooMuchToRelink from error
 
 
 def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fsnotes import errors
-from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote, SearchNotes
+from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote, SearchNotes, SurveyMove
 from fsnotes.notes.index_commands import KeepIndex, SearchIndex
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
@@ -50,7 +50,13 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
-        case errors.OutcomeUnknown() | errors.SurveyOutdated() | errors.MoveTooLarge():
+        case errors.OutcomeUnknown() | errors.SurveyOutdated() | errors.TooMuchToRelink():
+            return isinstance(command, MoveNotes)
+        case errors.MovePending():
+            return isinstance(command, SurveyMove) or (isinstance(command, MoveNotes) and command.dry_run)
+        case errors.TooMuchToRelink():
+            return isinstance(command, (SurveyMove, MoveNotes))
+        case errors.MoveStuck():
             return isinstance(command, MoveNotes)
         case errors.IndexUnusable():
             return isinstance(command, _IN_THE_INDEX) and getattr(command, "generation", "") is not None

@@ -47,7 +47,8 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.IndexUnusable,
     errors.InvalidArgument,
     errors.InvalidYaml,
-    errors.MoveTooLarge,
+    errors.MovePending,
+    errors.MoveStuck,
     errors.NoRoom,
     errors.NotAllowed,
     errors.NotCounted,
@@ -60,6 +61,7 @@ REFUSALS: Final[tuple[type[errors.FsnotesError], ...]] = (
     errors.PathRefused,
     errors.ReadOnlyNote,
     errors.SurveyOutdated,
+    errors.TooMuchToRelink,
     errors.Unavailable,
 )
 """Every refusal that a handler has."""
@@ -157,6 +159,7 @@ SENTENCES: Final = (
         "links can only be rewritten where there is a place for a journal",
         "something in it would be ignored there that is not now, or the other way round",
         "the journal of a move that was interrupted cannot be read",
+        "a move that was interrupted cannot be finished, since what became of it cannot be seen",
         "it is in use, perhaps as a mount",
         "nothing can be moved to another file system",
         "the disk is full",

@@ -5,8 +5,9 @@ workspace are looked at, since a link outside of the grant is to be counted; the
 a survey is a digest, by which the notes are ordered: it goes on behind it, whatever has come or gone since.
 
 Limits: what is written to the old name behind the survey's back stays as it is written; files that come, go or move
-meanwhile are told by the digest of all that were known when it began. Notes that the policy keeps out (links, hard
-links, too large ones) are not looked into, and counted; those that are ignored are not even known.
+meanwhile are told by the digest of all that were known when it began, and notes that another move rewrites by the mark
+of its journal. Notes that the policy keeps out (links, hard links, too large ones) are not looked into, and counted;
+those that are ignored are not even known.
 """
 
 from __future__ import annotations
@@ -39,45 +40,55 @@ MOST_CHARACTERS: Final = 512 * 1024
 def survey(
     workspace: Workspace, scope: Scope, command: SurveyMove, *, clock: Callable[[], float] = time.monotonic
 ) -> Surveyed:
-    """Look at a stretch of the notes; see `SurveyMove`. Raises NotCounted, and what `course` raises."""
+    """Look at a stretch of the notes; see `SurveyMove`.
+
+    Raises NotCounted, TooMuchToRelink, MovePending where no survey can begin, and what `course` raises.
+    """
     if command.after is not None and not is_survey_position(command.after):
         raise InvalidArgument("cursor", "too long")
     first = command.after is None
-    made = course(
-        workspace.root, scope, command.path, command.new_path, checks_name=False, checks_ignored=first
-    )
+    # Before anything else is looked at: what a move changes from here on makes another mark.
+    last_move = workspace.last_move() if first or workspace.journal is None else workspace.journal.last_move()
+    asked = workspace.root, scope, command.path, command.new_path
+    made = course(*asked, checks_name=False, checks_ignored=False)
     known = None if first else workspace.charts.last(scope, made)
     chart, order = known or workspace.charts.get(scope, made, workspace.atlas.catalogue(scope))
+    if first:
+        # Not before all files are known, which takes several calls, and not in each call of the survey.
+        made = course(*asked, checks_name=False)
     found: list[str] = []
     unseen: dict[str, int] = {}
-    outside = length = 0
+    outside = length = work = 0
     end = clock() + CALL_SECONDS
     start = 0 if command.after is None else bisect_right(order, command.after, key=itemgetter(0))
     with closing(workspace.root.shelves()) as shelves:
         for digest, path in order[start:]:
-            concerned, beyond, reason = _look(chart, shelves, path)
+            needed, beyond, reason = _look(chart, shelves, path)
             outside += beyond
             if reason is not None:
                 unseen[reason] = unseen.get(reason, 0) + 1
-            if concerned:
+            if needed:
+                work += needed
                 found.append(path)
                 length += len(path)
             full = len(found) >= MOST_SURVEYED or length >= MOST_CHARACTERS
             if digest != order[-1][0] and (full or not clock() < end):
-                return Surveyed(tuple(found), outside, digest, chart.known, unseen=_told(unseen))
-    return Surveyed(tuple(found), outside, None, chart.known, unseen=_told(unseen))
+                return Surveyed(
+                    tuple(found), work, outside, digest, chart.known, last_move, unseen=_told(unseen)
+                )
+    return Surveyed(tuple(found), work, outside, None, chart.known, last_move, unseen=_told(unseen))
 
 
-def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[bool, int, str | None]:
-    """Say whether a note is concerned, how many of its links are beyond the grant, and why it was not looked into."""
+def _look(chart: Chart, shelves: Shelves, path: str) -> tuple[int, int, str | None]:
+    """Return how much work a note is, how many of its links are beyond the grant, and why it was not looked into."""
     try:
         data = shelves.read(path)
     except StorageFailed:
-        return chart.covers(path), 0, None  # whoever moves says so
+        return int(chart.covers(path)), 0, None  # whoever moves says so
     except (Missing, NotAFolder):
-        return False, 0, None  # gone
+        return 0, 0, None  # gone
     except SandboxError as error:
-        return False, 0, reason_of(error) if chart.covers(path) else None
+        return 0, 0, reason_of(error) if chart.covers(path) else None
     return *chart.concerns(path, data), None
 
 

@@ -37,7 +37,7 @@ from fsnotes.notes.model import is_note
 from fsnotes.notes.places import check_admitted, former_place, new_note
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.workspace import Workspace
+from fsnotes.notes.workspace import Interrupted, Workspace
 from sandbox.errors import (
     Ambiguous,
     LinkRefused,
@@ -68,9 +68,12 @@ def trash(
     root = workspace.root
     path = _note(scope, command.path)
     _check_entry(command.entry)
-    # An owner whose disk is full must be able to delete, and what a journal finishes leaves out a note that is gone.
-    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned, finishes=False):
+    # An owner whose disk is full must be able to delete, and within two seconds. A journal can stand it: what it would
+    # still do to this note is done first, which makes it another text than the one that was to go.
+    with workspace.changing(timeout=command.lock_timeout, abandoned=abandoned, interrupted=Interrupted.LEAVE):
         if not _has_receipt(root, path, command.entry, command.etag):
+            if workspace.journal is not None:
+                workspace.journal.settle(root, path)
             if root.trashed(command.entry) is not None:
                 # One entry, one note: another candidate of the same form is in it already.
                 raise NoteChanged(command.path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from fsnotes.errors import MovePending, MoveStuck
 from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.begun import Begun
 from fsnotes.notes.charts import Charts
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from fsnotes.notes.index.reader import Reader
 
 _USUAL: Final = Quota()
+
+
+class Interrupted(Enum):
+    """What a change does about a move that was interrupted."""
+
+    FINISH = "finish it, or refuse"
+    FINISH_IF_SEEN = "finish it, unless it cannot be seen whether it had happened"
+    LEAVE = "leave it to the next change, since there is no time"
 
 
 class Workspace:
@@ -73,15 +83,32 @@ class Workspace:
 
     @contextmanager
     def changing(
-        self, *, timeout: float, abandoned: Callable[[], bool], finishes: bool = True
+        self,
+        *,
+        timeout: float,
+        abandoned: Callable[[], bool],
+        interrupted: Interrupted = Interrupted.FINISH_IF_SEEN,
     ) -> Iterator[None]:
         """Hold the workspace's lock for the block, which changes something; every change does.
 
-        What a killed move has left is finished first, unless the change has no time for it, or must be possible where
-        that is not (*finishes*): then it must be one that the journal can stand. Raises what `Root.lock` and
-        `Journal.finish` raise.
+        What a killed move has left is finished first. One that goes on without must be a change that the journal can
+        stand: no move. Raises what `Root.lock` and `Journal.finish` raise.
         """
         with self.root.lock(timeout=timeout, abandoned=abandoned):
-            if finishes and self.journal is not None:
-                self.journal.finish(self.root)
+            if interrupted is not Interrupted.LEAVE and self.journal is not None:
+                with suppress(*([MoveStuck] if interrupted is Interrupted.FINISH_IF_SEEN else [])):
+                    self.journal.finish(self.root)
             yield
+
+    def last_move(self) -> str:
+        """Return the mark of the last move that rewrote links; see `Journal.last_move`. For who only looks.
+
+        Raises MovePending while one is not finished, and Unavailable for a journal that cannot be read.
+        """
+        if self.journal is None:
+            return ""
+        mark = self.journal.last_move()
+        if self.journal.is_pending:
+            self.journal.check()
+            raise MovePending
+        return mark

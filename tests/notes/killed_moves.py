@@ -1,7 +1,11 @@
-"""One move in a process of its own, which kills itself right after one step (`test_move_kills.py`)."""
+"""One move in a process of its own, which kills itself right after one step (`test_move_kills.py`).
+
+Or many, each in a child of a process that has loaded everything (`test_moves_after_kills.py`): a hundred times faster.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -38,16 +42,29 @@ def runner(workspace: Workspace) -> Callable[[Command[Any]], Any]:
 
 
 def act(run: Callable[[Command[Any]], Any], what: str) -> None:
-    """Make a move, or the next change after one."""
-    if what in MOVES:
+    """Make a move, one of MOVES or `FROM -> TO`, or the next change after one."""
+    if " -> " in what:
+        move(run, *what.split(" -> "))
+    elif what in MOVES:
         move(run, *MOVES[what])
     else:
         run(AppendNote("log.md", "next"))
 
 
 def main() -> None:
-    """Run as `python -m tests.notes.killed_moves WHAT FOLDER PART RESOLVER STEP TIME`."""
-    _, what, folder, part, resolver, deadly, time = sys.argv
+    """Run as `python -m tests.notes.killed_moves WHAT FOLDER PART RESOLVER STEP TIME`, or with such lines as JSON."""
+    if len(sys.argv) == 1:
+        for line in sys.stdin:
+            child = os.fork()
+            if not child:
+                _be_killed(*json.loads(line))
+                os._exit(0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    else:
+        _be_killed(*sys.argv[1:])
+
+
+def _be_killed(what: str, folder: str, part: str, resolver: str, deadly: str, time: str) -> None:
     left = int(time)
 
     def observe(step: StrEnum | str) -> None:

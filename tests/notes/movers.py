@@ -1,11 +1,12 @@
-"""Moving as the product does it: a survey in as many calls as it takes, then the move."""
+"""Moving as the product does it: a survey in as many calls as it takes, then the move, by its own loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from fsnotes.notes.commands import Command, Moved, MoveNotes, Surveyed, SurveyMove
+from fsnotes import moves
+from fsnotes.notes.commands import Command, Moved, Surveyed, SurveyMove
 
 
 def surveyed(run: Callable[[Command[Any]], Any], path: str, new_path: str) -> tuple[list[str], int]:
@@ -25,8 +26,17 @@ def surveyed(run: Callable[[Command[Any]], Any], path: str, new_path: str) -> tu
 
 def move(run: Callable[[Command[Any]], Any], path: str, new_path: str, **more: Any) -> Moved:
     """Move *path* to *new_path*."""
-    notes: list[str] = []
-    if more.get("update_links", True):
-        notes, _ = surveyed(run, path, new_path)
-    found: Moved = run(MoveNotes(path, new_path, tuple(notes), **more))
-    return found
+    given = {"update_links": True, "if_match": None, "dry_run": False} | more
+    runner: Any = _Running(run)
+    grant: Any = None  # of which *run* knows
+    return moves.move(runner, grant, path, new_path, abandoned=lambda: False, **given)[0]
+
+
+class _Running:
+    """What the product takes for a runner."""
+
+    def __init__(self, run: Callable[[Command[Any]], Any]) -> None:
+        self._run = run
+
+    def run(self, _: object, command: Command[Any], *, abandoned: Callable[[], bool]) -> Any:
+        return self._run(command)

@@ -182,6 +182,7 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "entry": st.just(ENTRY),
     "trash_id": st.just(ENTRY),
     "known": st.just("e" * 32),
+    "last_move": st.sampled_from(["", "d" * 32]),
     "etag": st.just(ETAG),
     "first_line": lines,
     "former": st.just(ETAG),
@@ -209,6 +210,7 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "phase": st.sampled_from(PHASES),
     "remaining": counts,
     "upto": st.integers(0, 2**63 - 1),
+    "work": st.integers(0, 2**63 - 1),
 }
 
 
@@ -407,10 +409,12 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     ),
     SurveyMove: (
         SurveyMove("a/n", "a/m", "0" * 48),
-        Surveyed(("a/n.md", "b/c/x.md"), 2, "f" * 48, "e" * 32, unseen=(Unseen("too_large", 3),)),
+        Surveyed(
+            ("a/n.md", "b/c/x.md"), 9, 2, "f" * 48, "e" * 32, "a" * 32, unseen=(Unseen("too_large", 3),)
+        ),
     ),
     MoveNotes: (
-        MoveNotes("a/n", "b/c/m", ("a/x.md",), known="0" * 32),
+        MoveNotes("a/n", "b/c/m", ("a/x.md",), known="0" * 32, last_move="1" * 32),
         Moved(
             "a/n.md",
             "b/c/m.md",
@@ -909,7 +913,9 @@ shifted = Moved("a/f", "b/c/g", None, None, 7, (), 0, 0, (), 0, ())
 def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
     check_reply(SCOPE, MoveNotes("a/n", "b/c/m"), moved)
     check_reply(SCOPE, MoveNotes("a/f", "b/c/g"), shifted)
-    check_reply(SCOPE, SurveyMove("a/n", "a/m", "5" * 48), Surveyed(("a/n.md",), 3, "6" * 48, "e" * 32))
+    check_reply(
+        SCOPE, SurveyMove("a/n", "a/m", "5" * 48), Surveyed(("a/n.md",), 9, 3, "6" * 48, "e" * 32, "")
+    )
 
 
 @pytest.mark.parametrize(
@@ -943,10 +949,10 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (AppendNote("a/n", "x"), edited),
         (AppendNote("a/n", "x", if_match=ETAG), added),
         (AppendNote("a/n", "x", dry_run=True), added),
-        (SurveyMove("a/n", "a/m"), Surveyed(("a/n.md", "a/n.md"), 0, None, "e" * 32)),
-        (SurveyMove("a/n", "a/m"), Surveyed((), 0, "a/n.md", "e" * 32)),
-        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "5" * 48, "e" * 32)),
-        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, "4" * 48, "e" * 32)),
+        (SurveyMove("a/n", "a/m"), Surveyed(("a/n.md", "a/n.md"), 9, 0, None, "e" * 32, "")),
+        (SurveyMove("a/n", "a/m"), Surveyed((), 0, 0, "a/n.md", "e" * 32, "")),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, 0, "5" * 48, "e" * 32, "")),
+        (SurveyMove("a/n", "a/m", "5" * 48), Surveyed((), 0, 0, "4" * 48, "e" * 32, "")),
         (MoveNotes("a/x", "b/c/m"), moved),
         (MoveNotes("a/n", "b/c/x"), moved),
         (MoveNotes("a/n", "b/c/m", if_match=ETAG), moved),
@@ -1167,6 +1173,11 @@ def test_the_nearest_honest_reply_is_accepted(command: Command[Any], reply: Repl
         (RestoreNote(ENTRY), errors.NoteExists("z/n.md")),
         (ReadNote("a/n"), errors.NotCounted()),
         (SurveyMove("a/n", "a/m"), errors.SurveyOutdated()),
+        (MoveNotes("a/n", "a/m"), errors.MovePending()),
+        (CreateNote("a/n", "x"), errors.MovePending()),
+        (CreateNote("a/n", "x"), errors.TooMuchToRelink()),
+        (ReadNote("a/n"), errors.MoveStuck("the workspace cannot be used")),
+        (CreateNote("a/n", "x"), errors.MoveStuck("the workspace cannot be used")),
         (CreateNote("a/n", "x"), errors.OutcomeUnknown("the file system failed after the move")),
         (FindReceipt("a/n.md", ETAG, ENTRY), errors.NoRoom("max_bytes", 3)),
     ],
@@ -1205,6 +1216,16 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
         (SweepTemporaries(1.0), errors.Busy()),
         (CreateNote("a/n", "x"), errors.NotCounted()),
         (MoveNotes("a/n", "a/m"), errors.SurveyOutdated()),
+        (MoveNotes("a/n", "a/m", dry_run=True), errors.MovePending()),
+        (SurveyMove("a/n", "a/m"), errors.MovePending()),
+        (SurveyMove("a/n", "a/m"), errors.TooMuchToRelink()),
+        (MoveNotes("a/n", "a/m"), errors.TooMuchToRelink()),
+        (
+            MoveNotes("a/n", "a/m"),
+            errors.MoveStuck(
+                "a move that was interrupted cannot be finished, since what became of it cannot be seen"
+            ),
+        ),
         (MoveNotes("a/n", "a/m"), errors.OutcomeUnknown("the file system failed after the move")),
         (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
         (ReadNote("a/n"), errors.AnchorNotFound("a/n.md", line=3, nearest="text")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import unicodedata
@@ -14,12 +15,15 @@ from fsnotes.errors import (
     InvalidArgument,
     NoRoom,
     NotAllowed,
+    NotCounted,
     NoteChanged,
     NoteExists,
     NoteNotFound,
     PathRefused,
+    TooMuchToRelink,
 )
-from fsnotes.notes import charts, courses, surveying
+from fsnotes.failures import describe
+from fsnotes.notes import atlas, charts, courses, moving, surveying
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import FindLinks, LeftAlone, MoveNotes, Relinked, SurveyMove
 from fsnotes.notes.courses import Course
@@ -609,6 +613,90 @@ def test_links_that_are_followed_lead_to_moved_notes_too(vault: Vault) -> None:
     assert vault.disk.read("root/c.md") == b"[[b]] [[link]]"
 
 
+# -- how much a move may be ------------------------------------------------------------------------
+
+
+def test_a_note_that_may_hold_more_links_than_can_be_looked_at_is_refused_at_once(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 * 1024 * 1024))
+    vault.build("t.md: t", "u.md: u", "p/n.md: n")
+    vault.write("big.md", b"[[t]] " + b"[" * 1_300_000)
+    before = vault.snapshot()
+    for dry in (True, False):
+        with pytest.raises(TooMuchToRelink) as refused:
+            move(vault.run, "t", "x", dry_run=dry)
+        assert describe(refused.value).line.startswith("too_many: ")
+    with pytest.raises(TooMuchToRelink):
+        move(vault.run, "big", "x")  # its own links may have to change
+    assert vault.snapshot() == before
+    move(vault.run, "u", "v")  # of which it does not speak
+    move(vault.run, "t", "x", update_links=False)
+    move(vault.run, "big", "y", update_links=False)
+    assert _texts(vault).keys() == {"x.md", "v.md", "p/n.md", "y.md"}
+
+
+def test_who_is_not_to_see_such_a_note_is_told_of_one_link_beyond_the_grant(vault: Vault) -> None:
+    vault.reopen(Policy(max_file_bytes=2 * 1024 * 1024))
+    vault.build("mine/t.md: t")
+    vault.write("big.md", b"[[t]] " + b"[" * 1_300_000)
+    assert surveyed(lambda command: vault.run(command, folders=("mine",)), "mine/t", "mine/x") == ([], 1)
+
+
+@pytest.mark.parametrize("dry", [True, False])
+@pytest.mark.parametrize("bound", ["MAX_WORK", "MAX_REWRITINGS"])
+def test_more_links_than_one_move_may_rewrite_are_refused_before_anything_is_done(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, bound: str, dry: bool
+) -> None:
+    vault.build("t.md: t", *(f"n{number}.md: [[t]] [[t]]" for number in range(9)))
+    found = vault.run(SurveyMove("t", "uu"))
+    used = (
+        found.work if bound == "MAX_WORK" else 9 * len('["n1.md","","",[[2,3,"uu"],[8,9,"uu"]]],') + 18 * 32
+    )
+    before = vault.disk.snapshot()
+    with monkeypatch.context() as patched:
+        patched.setattr(moving, bound, used // 2)
+        with pytest.raises(TooMuchToRelink):
+            vault.run(MoveNotes("t", "uu", found.notes, dry_run=dry))
+        assert vault.disk.snapshot() == before
+        vault.run(MoveNotes("t", "uu", found.notes[:3], dry_run=True))
+    monkeypatch.setattr(moving, bound, used + 1_000)
+    vault.run(MoveNotes("t", "uu", found.notes))
+    assert vault.disk.read("root/n8.md") == b"[[uu]] [[uu]]"
+
+
+def test_a_journal_that_takes_no_more_is_no_reason_to_begin(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.build("t.md: t", "n.md: [[t]]")
+    found = vault.run(SurveyMove("t", "u"))
+    before = _texts(vault)
+    assert vault.workspace.journal is not None
+    monkeypatch.setattr(vault.workspace.journal._slot, "_most", 20)
+    with pytest.raises(TooMuchToRelink):
+        vault.run(MoveNotes("t", "u", found.notes))
+    assert _texts(vault) == before
+
+
+def test_what_a_survey_says_of_the_work_grows_with_text_and_links(vault: Vault) -> None:
+    few = "[[t]] " * 5
+    vault.write("a/n.md", few.encode())
+    vault.build("t.md: t", "none.md: none")
+
+    def work() -> int:
+        return vault.run(SurveyMove("t", "u")).work
+
+    first = work()
+    assert first > 0
+    vault.write("a/n.md", few.encode() + b"text " * 2_000)
+    longer = work()
+    vault.write("a/n.md", few.encode() * 2_000)
+    assert first < longer < work()
+    vault.write("b/n.md", few.encode() * 2_000)
+    assert work() > 2 * longer
+    os.remove(vault.disk.path("root/a/n.md"))
+    os.remove(vault.disk.path("root/b/n.md"))
+    assert work() == 0
+
+
 def test_a_survey_alone_takes_no_lock(vault: Vault) -> None:
     vault.build("a.md: a", "c.md: [[a]]")
     with vault.disk.open_root() as other, other.lock(timeout=5):
@@ -636,6 +724,35 @@ def test_a_survey_of_a_folder_looks_for_what_is_ignored_once(
     monkeypatch.setattr(courses, "_check_ignored", check)
     found, _ = surveyed(lambda command: vault.run(command, ignore=("x/secret/**",)), "old", "new")
     assert len(found) == 30
+    assert looks == 1
+
+
+@pytest.mark.parametrize(
+    "command", [SurveyMove("old", "new"), MoveNotes("old", "new", dry_run=True), MoveNotes("old", "new")]
+)
+def test_what_is_ignored_is_looked_for_once_the_files_are_known(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, command: Any
+) -> None:
+    vault.build(*(f"old/f{number}/n.md: text" for number in range(30)), "x/secret/s.md: s")
+    monkeypatch.setattr(atlas, "STEP_SECONDS", 5.0)
+    monkeypatch.setattr(vault.workspace.atlas, "_clock", map(float, itertools.count()).__next__)
+    counted = looks = 0
+    real = courses._check_ignored
+
+    def check(*given: Any) -> None:
+        nonlocal looks
+        looks += 1
+        real(*given)
+
+    monkeypatch.setattr(courses, "_check_ignored", check)
+    scope = Scope((ROOT,), ("x/secret/**",))
+    while True:
+        try:
+            vault.once(scope, command)
+            break
+        except NotCounted:
+            counted += 1
+    assert counted > 5
     assert looks == 1
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fsnotes.errors import FsnotesError, InvalidArgument, MoveTooLarge, Unavailable
+from fsnotes.errors import FsnotesError, InvalidArgument, TooMuchToRelink, Unavailable
 from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
@@ -104,7 +104,7 @@ def test_more_links_than_a_journal_holds_are_too_many(vault: Vault, monkeypatch:
     monkeypatch.setattr(journal, "MAX_BYTES", 2_000)
     vault.build("a.md: a", "n.md: " + "[[a]] " * 200, "m.md: [[c]]", "c.md: ")
     vault.reopen()
-    assert [type(error) for error in refusals(vault, "a", "b")] == [MoveTooLarge] * 2
+    assert [type(error) for error in refusals(vault, "a", "b")] == [TooMuchToRelink] * 2
     assert move(vault.run, "a", "b", dry_run=True, update_links=False).relinked_count == 0
     told = move(vault.run, "c", "d", dry_run=True)
     assert told.relinked_count == 1

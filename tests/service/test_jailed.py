@@ -35,7 +35,16 @@ from fsnotes.errors import (
 )
 from fsnotes.failures import describe
 from fsnotes.jailed import TRANSACTION_SECONDS, WORK_SECONDS, JailedRunner
-from fsnotes.notes.commands import Command, CreateNote, FindReceipt, NoteText, ReadNote, Receipt, TrashNote
+from fsnotes.notes.commands import (
+    Command,
+    CreateNote,
+    FindReceipt,
+    MoveNotes,
+    NoteText,
+    ReadNote,
+    Receipt,
+    TrashNote,
+)
 from fsnotes.notes.messages import COMMANDS, decode_command, encode_answer
 from fsnotes.notes.opening import READER, WRITER, WorkerOptions
 from fsnotes.notes.refusals import encode_error
@@ -179,7 +188,7 @@ class Bench:
         return self.access.authorize(Principal("local:alice"), self.uri, right)
 
     def run(self, command: Command[Any], *, abandoned: Callable[[], bool] = runners.never) -> Any:
-        rights = {CreateNote: Right.WRITE, TrashNote: Right.DELETE}
+        rights = {CreateNote: Right.WRITE, MoveNotes: Right.WRITE, TrashNote: Right.DELETE}
         return self.runner.run(
             self.grant(rights.get(type(command), Right.READ)), command, abandoned=abandoned
         )
@@ -440,6 +449,32 @@ def test_a_call_has_the_configured_time_and_one_in_a_transaction_two_seconds() -
     with pytest.raises(Busy):
         bench.run(TRASH)
     assert 1 < bench.made[1].asked[0].seconds <= TRANSACTION_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("command", "seconds"),
+    [
+        (MoveNotes("a", "b"), 20),
+        (MoveNotes("a", "b", ("c.md",) * 100), 25),
+        (MoveNotes("a", "b", work=3_000_000), 32),
+        (MoveNotes("a", "b", work=3_000_000, dry_run=True), 32),
+        (MoveNotes("a", "b", work=2**62), 100),
+    ],
+)
+def test_a_move_has_time_for_the_links_that_it_rewrites_and_begins_no_later(
+    monkeypatch: pytest.MonkeyPatch, command: MoveNotes, seconds: int
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    bench = failing(found.JailBusy("x"))
+    with pytest.raises(Busy):
+        bench.run(records.replace(command, lock_timeout=1_000.0))
+    asked = bench.made[1].asked[0]
+    assert asked.seconds == pytest.approx(seconds)
+    now[0] = 1000 + 20 - WORK_SECONDS - 0.1
+    assert not asked.abandoned()
+    now[0] += 0.2
+    assert asked.abandoned()
 
 
 def test_a_change_is_given_up_while_there_is_time_left_to_finish_one_that_has_begun(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fsnotes import jailed as product
-from fsnotes.errors import NoteChanged, NoteExists, NoteNotFound, OutcomeUnknown, Unavailable
+from fsnotes.errors import MovePending, NoteChanged, NoteExists, NoteNotFound, OutcomeUnknown, Unavailable
 from fsnotes.failures import describe
 from fsnotes.notes.etags import etag
 from fsnotes.notes.shapes import BadMessage
@@ -243,6 +243,27 @@ def test_a_worker_killed_in_a_restore_leaves_the_note_in_the_trash_or_in_its_pla
         assert service.restore(ALICE, household.uri, entry).reply.path == NOTE
     assert household.files() == {NOTE: BYTES}
     refuse_for_good(household, asked)
+
+
+@pytest.mark.parametrize("step", [Step.MOVE_MOVED, Step.MOVE_DURABLE, Step.STAGE_PUT])
+def test_a_move_after_a_worker_was_killed_in_one_keeps_every_link(household: Household, step: Step) -> None:
+    household.write("a.md", "# A\n[x](c.md)\n")
+    household.write("c.md", "see [[a]]\n")
+    household.write("d.md", "and [x](a.md)\n")
+    service = meeting(household, kill_at=step)
+    expect_unknown(lambda: service.move(ALICE, household.uri, "a", "x/b"))
+    before = household.files()
+    with pytest.raises(MovePending):
+        service.move(ALICE, household.uri, "x/b", "z", dry_run=True)
+    assert household.files() == before
+    told = household.service().move(ALICE, household.uri, "x/b", "z").document()
+    assert {note["path"] for note in told["updated"]} == {"z.md", "c.md", "d.md"}
+    left = household_temporaries(household)
+    assert {path: data for path, data in household.files().items() if path not in left} == {
+        "z.md": b"# A\n[x](c.md)\n",
+        "c.md": b"see [[z]]\n",
+        "d.md": b"and [x](z.md)\n",
+    }
 
 
 def test_the_next_change_finds_a_fresh_worker(household: Household) -> None:

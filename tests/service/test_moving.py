@@ -24,12 +24,14 @@ from fsnotes.errors import (
     NoteExists,
     OutcomeUnknown,
     TooManyLinks,
+    TooMuchToRelink,
     Unavailable,
 )
 from fsnotes.failures import describe
 from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
+from fsnotes.notes.move_work import work_of
 from fsnotes.outcomes import BEYOND, MAX_MOVED, Deletion
 from fsnotes.runners import Runner
 from sandbox import staging
@@ -294,6 +296,25 @@ def test_more_notes_than_one_move_may_rewrite_are_refused(
     assert household.files() == before
     household.service().move(ALICE, household.uri, "a", "b", update_links=False)
     assert "b.md" in household.files()
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_more_text_with_links_than_one_move_may_rewrite_is_refused(
+    household: Household, monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    household.write("a.md", "a")
+    for number in range(3):
+        household.write(f"{number}.md", "[[a]] " * 100)
+    before = household.files()
+    with monkeypatch.context() as patched:
+        patched.setattr(moves, "MAX_WORK", 2 * work_of(b"[[a]] " * 100, 100))
+        with pytest.raises(TooMuchToRelink) as refused:
+            household.service().move(ALICE, household.uri, "a", "b", dry_run=dry)
+        assert describe(refused.value).line.startswith("too_many: the links that this move would rewrite")
+        assert household.files() == before
+        household.service().move(ALICE, household.uri, "a", "b", update_links=False, dry_run=True)
+    household.service().move(ALICE, household.uri, "a", "b")
+    assert household.files()["2.md"] == b"[[b]] " * 100
 
 
 def test_a_stale_etag_moves_nothing(household: Household) -> None:
