@@ -20,7 +20,6 @@ _BARE: Final = re.compile(rf"(?:{_UNNESTED})*+")
 # What nearly everybody writes: nothing but a destination without any of this.
 _ALONE: Final = re.compile(r"\(([^\x01-\x20\x7f()\\<]*+)\)")
 TITLE: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)", re.DOTALL)
-PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def destination(text: str, start: int, end: int) -> tuple[int, int, int] | None:
