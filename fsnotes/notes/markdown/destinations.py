@@ -43,7 +43,7 @@ def _nested() -> re.Pattern[str]:
     """Return what matches a bare destination with parentheses in it. Most notes have none, so it is made late."""
     pattern = rf"(?:{_UNNESTED})*+"
     for _ in range(MAX_PARENTHESES):
-        pattern = rf"(?:{_UNNESTED}|\({pattern}\))*+"
+        pattern = rf"(?:{_UNNESTED}|\({pattern}\)|(?!))*+"
     return re.compile(pattern)
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_DELIMITER: Final = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z")
+_DELIMITER: Final = re.compile(
+    r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+|(?!))*+\|?[ \t]*+\Z"
+)
 _BAR: Final = re.compile(r"(?<!\\)\|")
 _SPACES: Final = " \t"
 

@@ -60,6 +60,7 @@ def _found(text: str) -> list[tuple[int, str]]:
         ("<custom-tag a='b'>\n# a\n\n# b\n", [(1, "b")]),
         ("text\n<custom-tag>\n# a\n", [(1, "a")]),
         ("text\n<div>\n# a\n", []),
+        ("<a b =>\n# c\n", [(1, "c")]),
         ("<https://example.org>\n# a\n", [(1, "a")]),
         # setext
         ("a\n=\n", [(1, "a")]),

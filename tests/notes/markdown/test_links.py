@@ -308,6 +308,7 @@ def test_this_holds_no_link(text: str) -> None:
         ("[a [b](c) d](e)", ["c"]),
         ("![a [b](c) d](e)", ["e", "c"]),
         ("[[a](b)](c)", ["b"]),
+        ("[a](b(c 't')", []),
         ("[a <xx:y> b](c)", ["c", "xx:y"]),
         ("[a [b] c](d)\n\n[b]: e", ["e", "e"]),
         ("[[[y]]]", ["y"]),
