@@ -20,7 +20,6 @@ _BARE: Final = re.compile(rf"(?:{_UNNESTED})*+")
 # What nearly everybody writes: nothing but a destination without any of this.
 _ALONE: Final = re.compile(r"\(([^\x01-\x20\x7f()\\<]*+)\)")
 TITLE: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)", re.DOTALL)
-PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def destination(text: str, start: int, end: int) -> tuple[int, int, int] | None:
@@ -44,7 +43,7 @@ def _nested() -> re.Pattern[str]:
     """Return what matches a bare destination with parentheses in it. Most notes have none, so it is made late."""
     pattern = rf"(?:{_UNNESTED})*+"
     for _ in range(MAX_PARENTHESES):
-        pattern = rf"(?:{_UNNESTED}|\({pattern}\))*+"
+        pattern = rf"(?:{_UNNESTED}|\({pattern}\)|(?!))*+"
     return re.compile(pattern)
 
 

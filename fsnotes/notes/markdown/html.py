@@ -14,7 +14,8 @@ _BLOCK_NAMES: Final = (
 # White space may hold a line end: a block's tag is matched within its line.
 OPEN_TAG: Final = (
     r"<[A-Za-z][A-Za-z0-9-]*+"
-    r"(?:[ \t\n]++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:[ \t\n]*+=[ \t\n]*+(?:[^ \t\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+)*+"
+    r"(?:[ \t\n]++[A-Za-z_:][A-Za-z0-9_.:-]*+"
+    r"(?:[ \t\n]*+=[ \t\n]*+(?:[^ \t\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\")|(?!))?+)*+"
     r"[ \t\n]*+/?>"
 )
 CLOSING_TAG: Final = r"</[A-Za-z][A-Za-z0-9-]*+[ \t\n]*+>"

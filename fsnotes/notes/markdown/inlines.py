@@ -16,34 +16,27 @@ no white space before it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from fsnotes.notes.markdown import angles
 from fsnotes.notes.markdown.blocks import Blocks, Joined
 from fsnotes.notes.markdown.definitions import LABEL, Definition, label_key
-from fsnotes.notes.markdown.destinations import PUNCTUATION, inline_destination
-from fsnotes.notes.markdown.links import (
-    PLAIN_LINK,
-    Form,
-    Link,
-    Span,
-    plain_link,
-    read_destination,
-    wikilink_at,
-)
+from fsnotes.notes.markdown.destinations import inline_destination
+from fsnotes.notes.markdown.frequent import BRACKETS, FREQUENT, SIGNIFICANT, plain_link
+from fsnotes.notes.markdown.links import Form, Link, Span, WikiReading, read_destination, wikilink_at
+from fsnotes.notes.markdown.spans import Spans
 from fsnotes.notes.markdown.tables import cells
 from fsnotes.notes.markdown.tags import Tag, tag_at
 from sandbox.records import record
 
 _MAX_LABEL: Final = 999
 _WIKI, _INLINE = Form.WIKI, Form.INLINE
-_SIGNIFICANT: Final = re.compile(r"[\[\]\\`<#$%]")
-_CODE: Final = re.compile(r"`[^`]++`(?!`)")
-_TICKS: Final = re.compile(r"`++")
-_MATH: Final = re.compile(r"\$(?=[^ \t\n$])(?:[^$\\\n]|\\.)*+(?<![ \t])\$(?![0-9])")
 _BLOCK_ID: Final = re.compile(r"\^([A-Za-z0-9-]++)[ \t\n]*+\Z")
+
+Found = re.Match[str] | None
+"""What FREQUENT or SIGNIFICANT find."""
 
 
 class BlockId(NamedTuple):
@@ -70,53 +63,51 @@ def inlines(blocks: Blocks) -> Inlines:
     for definition in blocks.definitions:
         scanner.define(text, definition)
     named = "^" in text
-    significant = None
-    following = -1
+    # What is found first from a text on, if need be in one of the next.
+    found, at, after = None, -1, len(text)
     for start, end, parts in blocks.texts:
-        if following < start:
-            significant = _SIGNIFICANT.search(text, start)
-            following = len(text) if significant is None else significant.start()
-        if following >= end:
+        if at < start:
+            found = FREQUENT.search(text, start)
+            at = after if found is None else found.start()
+        if at >= end:
             if named:
                 scanner.block_id(text, start, end)
-        elif parts is None:
-            last = scanner.scan(text, start, end, significant)
+        elif parts is not None:
+            scanner.joined_text(text, parts)
+        else:
+            found, last = scanner.text(text, start, end, found)
+            at = after if found is None else found.start()
             if named:
                 scanner.block_id(text, last, end)
-        else:
-            scanner.joined = joined = Joined(text, parts)
-            inside = joined.text
-            last = scanner.scan(inside, 0, len(inside), _SIGNIFICANT.search(inside))
-            scanner.block_id(inside, last, len(inside))
-            scanner.joined = None
+    found, at = None, -1
     for columns, rows in blocks.tables:
         for start, end in rows:
-            significant = _SIGNIFICANT.search(text, start, end)
-            if significant is not None:
-                scanner.row(text, start, end, columns, significant)
+            if at < start:
+                found = FREQUENT.search(text, start)
+                at = after if found is None else found.start()
+            if at < end:
+                found = scanner.row(text, start, end, columns, found)
+                at = after if found is None else found.start()
     return Inlines(
-        tuple(sorted(scanner.links, key=lambda link: (link.start, -link.end))),
+        tuple(sorted(scanner.links, key=attrgetter("start"))),
         tuple(sorted(scanner.tags, key=attrgetter("start"))),
         tuple(scanner.block_ids),
     )
 
 
-class _Scanner:
+class _Scanner(Spans):
     """What has been found, and what is known of the text that is being looked through."""
 
-    __slots__ = ("_defined", "_missing", "_runs", "block_ids", "joined", "links", "tags")
+    __slots__ = ("_defined", "block_ids", "joined", "links", "tags")
 
     def __init__(self) -> None:
+        super().__init__()
         self.links: list[Link] = []
         self.tags: list[Tag] = []
         self.block_ids: list[BlockId] = []
         self.joined: Joined | None = None
         """Where the text stands in the note, if it is not simply a stretch of it."""
         self._defined: dict[str, Link] = {}
-        # What the rest of the text does not contain, so that nobody looks for it again.
-        self._missing: set[str] = set()
-        # Where the runs of backticks in the text begin, by their length; None before anybody asked.
-        self._runs: dict[int, list[int]] | None = None
 
     def define(self, text: str, definition: Definition) -> None:
         """Add a link reference definition; of several with one label the first counts."""
@@ -127,73 +118,117 @@ class _Scanner:
         self.links.append(link)
         self._defined.setdefault(definition.label, link)
 
-    def row(self, text: str, start: int, end: int, columns: int, found: re.Match[str] | None) -> None:
-        """Look through the cells of a table's row, in which *found* is the first character that means something."""
+    def row(self, text: str, start: int, end: int, columns: int, found: Found) -> Found:
+        """Look through the cells of a table's row, in which *found* is first; return what follows the last of them.
+
+        It may be anything before the row's end, if that is not looked through.
+        """
         if text.find("\\|", start, end) >= 0:
             for first, last in cells(text, start, end)[:columns]:
-                inside = _SIGNIFICANT.search(text, first, last)
-                if inside is not None:
-                    self.scan(text, first, last, inside)
-            return
+                self.scan(text, first, last, FREQUENT.search(text, first, last), first)
+            return FREQUENT.search(text, end)
         # A bar begins the next cell, but for one that the row begins with.
         most = columns + (text[start] == "|" or text[start:end].lstrip(" \t").startswith("|"))
         begin, bars = start, 0
         while found is not None:
-            at = found.start()
+            at, position = found.span()
+            if at >= end:
+                break
             bars += text.count("|", begin, at)
             if bars >= most:
-                return
-            first, last = text.rfind("|", begin, at), text.find("|", at, end)
-            self.scan(text, start if first < 0 else first + 1, end if last < 0 else last, found)
-            if last < 0:
-                return
-            begin = last
-            found = _SIGNIFICANT.search(text, begin, end)
+                break
+            begin = text.find("|", at, end)
+            if begin < 0:
+                begin = end
+            group = found.lastindex
+            if group is not None and group != BRACKETS and position <= begin and text[at - 1] != "!":
+                self.links.append(plain_link(found, embed=False))
+                found = FREQUENT.search(text, position)
+            else:
+                found, _ = self.text(text, text.rfind("|", start, at) + 1 or start, begin, found)
+        return found
 
-    def scan(self, text: str, start: int, end: int, found: re.Match[str] | None) -> int:
-        """Look through the text of one block, in which *found* is the first character that means something.
+    def joined_text(self, text: str, parts: Sequence[Span]) -> None:
+        """Look through the text of a block that consists of several stretches."""
+        self.joined = joined = Joined(text, parts)
+        inside = joined.text
+        last = self.scan(inside, 0, len(inside), SIGNIFICANT.search(inside), 0)
+        self.block_id(inside, last, len(inside))
+        self.joined = None
+
+    def text(self, text: str, start: int, end: int, found: Found) -> tuple[Found, int]:
+        """Look through the text of one block, in which *found* is first. It may be longer than the text.
+
+        Return what is first behind it, and where the last thing in it ends.
+        """
+        last = start
+        while found is not None:
+            at, position = found.span()
+            if at >= end:
+                break
+            if position == at + 1 or position > end:
+                # Nothing plain. It may have to do with anything behind it.
+                found = found if position <= end else FREQUENT.search(text, at, end)
+                last = self.scan(text, start, end, found, last)
+                return FREQUENT.search(text, end), last
+            group = found.lastindex
+            if group is None:
+                last = position
+            else:
+                embed = at > last and text[at - 1] == "!"
+                if group != BRACKETS:
+                    self.links.append(plain_link(found, embed=embed))
+                    last = position
+                elif self._defined:
+                    self._bracket(text, at, position - 1, end, embed=embed, whole=True)
+            found = FREQUENT.search(text, position)
+        return found, last
+
+    def scan(self, text: str, start: int, end: int, found: Found, last: int) -> int:
+        """Look through the text of one block from *found* on; what came before it ended at *last* and is plain.
 
         Return where the last thing that was found ends.
         """
-        search, code, link_at = _SIGNIFICANT.search, _CODE.match, PLAIN_LINK.match
-        joined, links = self.joined, self.links
-        self._missing.clear()
-        self._runs = None
+        search = (FREQUENT if self.joined is None else SIGNIFICANT).search
+        links = self.links
+        self.forget()
         openers: list[int] = []  # where brackets opened: twice the offset, plus one for that of an image
         dead = 0  # how many openers, from the bottom, can begin no link, since one stands behind them
-        bracket = escaped = tag_end = -1
-        last = position = start
+        bracket = tag_end = -1
+        escaped = last  # of what is plain, only an escape may end with a `!`
         while found is not None:
-            at = found.start()
+            at, position = found.span()
             mark = text[at]
-            position = at + 1
-            if mark == "`":
-                simple = code(text, at, end)
-                position = self._code_end(text, at, end) if simple is None else simple.end()
-            elif mark == "[":
+            if mark == "[":
                 bracket = at
                 image = at > start and text[at - 1] == "!" and at != escaped
-                position = 0
-                if text.startswith("[", at + 1, end):
-                    position = self._wikilink(text, at, end, embed=image)
-                elif joined is None:
-                    plain = link_at(text, at, end)
-                    if plain is not None:
-                        links.append(plain_link(plain, embed=image))
-                        position = plain.end()
-                        dead = dead if image else len(openers)
-                        last = position
-                        found = search(text, position, end)
-                        continue
-                if not position:
-                    openers.append(2 * at + image)
-                    position = at + 1
-                elif text.startswith("(", position, end):
-                    written = inline_destination(text, position, end)
+                group = found.lastindex
+                if group == BRACKETS:
+                    if self._bracket(text, at, position - 1, end, embed=image, whole=True) and not image:
+                        dead = len(openers)
+                    found = search(text, position, end)
+                    continue
+                if group is not None:
+                    links.append(plain := plain_link(found, embed=image))
+                    if plain.form is _INLINE and not image:
+                        dead = len(openers)
+                elif text.startswith("[", position, end) and (wiki := wikilink_at(text, at, end)) is not None:
+                    position = self._wikilink(text, at, wiki, embed=image)
+                    written = (
+                        inline_destination(text, position, end)
+                        if text.startswith("(", position, end)
+                        else None
+                    )
                     if written is not None:
-                        self._inline(text, (at, position), written, embed=image)
+                        # It begins where the wikilink in its brackets does, and reaches further.
+                        links.insert(-1, self._inline(text, (at, position), written, embed=image))
                         position = written[2]
                         dead = dead if image else len(openers)
+                else:
+                    openers.append(2 * at + image)
+            elif mark == "`":
+                if position == at + 1:
+                    position = self.code_end(text, at, end)
             elif mark == "]":
                 if openers:
                     opener = openers.pop()
@@ -206,18 +241,19 @@ class _Scanner:
                     dead = min(dead, len(openers))
                     position = position or at + 1
             elif mark == "\\":
-                if position < end and text[position] in PUNCTUATION:
-                    position = escaped = at + 2
+                if position > at + 1:
+                    escaped = position
             elif mark == "#":
                 if at in (start, tag_end) or text[at - 1].isspace():
                     tag_end = self._tag(text, at, end)
                     position = max(position, tag_end)
             elif mark == "<":
-                position = self._angle_end(text, at, end)
+                if position == at + 1:
+                    position = self._angle_end(text, at, end)
             elif mark == "$":
-                position = self._math_end(text, at, end)
+                position = self.math_end(text, at, end)
             elif text.startswith("%", position, end):
-                position = self._closed(text, "%%", at + 2, end)
+                position = self.closed(text, "%%", at + 2, end)
             if position > at + 1:
                 last = position
             found = search(text, position, end)
@@ -241,11 +277,8 @@ class _Scanner:
         first = self.joined.at(start)
         return first, self.joined.end(end) if end > start else first
 
-    def _wikilink(self, text: str, start: int, end: int, *, embed: bool) -> int:
-        """Take the wikilink whose brackets open at *start*; return where it ends, 0 where there is none."""
-        reading = wikilink_at(text, start, end)
-        if reading is None:
-            return 0
+    def _wikilink(self, text: str, start: int, reading: WikiReading, *, embed: bool) -> int:
+        """Take the wikilink whose brackets open at *start*; return where it ends."""
         path, fragment, alias, end = reading
         raw = text[path[0] : path[1]]
         written = None if fragment is None else text[fragment[0] : fragment[1]]
@@ -267,7 +300,7 @@ class _Scanner:
         if text.startswith("(", at + 1, end):
             written = inline_destination(text, at + 1, end)
             if written is not None:
-                self._inline(text, inside, written, embed=embed)
+                self.links.append(self._inline(text, inside, written, embed=embed))
                 return written[2]
         if not self._defined:
             return 0
@@ -297,15 +330,15 @@ class _Scanner:
         )
         return stop
 
-    def _inline(self, text: str, inside: Span, written: tuple[int, int, int], *, embed: bool) -> None:
-        """Add a link with the text between the brackets that *inside* covers and the destination as *written*."""
+    def _inline(self, text: str, inside: Span, written: tuple[int, int, int], *, embed: bool) -> Link:
+        """Return the link with the text between the brackets that *inside* covers and the destination as *written*."""
         first, last, end = written
         raw = text[first:last]
         whole, alias = (inside[0] - embed, end), (inside[0] + 1, inside[1] - 1)
         if self.joined is not None:
             whole, alias = self._place(*whole), self._place(*alias)
             first, _ = self._place(first, last)
-        self.links.append(_to_destination(_INLINE, raw, first, whole, alias, embed=embed))
+        return _to_destination(_INLINE, raw, first, whole, alias, embed=embed)
 
     def _tag(self, text: str, at: int, end: int) -> int:
         """Take the tag that begins at *at*; return where it ends, -1 where there is none."""
@@ -315,65 +348,15 @@ class _Scanner:
         self.tags.append(tag if self.joined is None else Tag(tag.name, *self._place(tag.start, tag.end)))
         return tag.end
 
-    # -- what is skipped; each returns where to go on --
-
-    def _code_end(self, text: str, at: int, end: int) -> int:
-        opening = _TICKS.match(text, at, end)
-        start = at + 1 if opening is None else opening.end()
-        length = start - at
-        following = text.find("`", start, end)
-        if following < 0:
-            return start
-        if self._runs is None:
-            closing = _TICKS.match(text, following, end)
-            if closing is not None and closing.end() - following == length:
-                return closing.end()
-            self._runs = {}
-            for run in _TICKS.finditer(text, following, end):
-                self._runs.setdefault(run.end() - run.start(), []).append(run.start())
-        starts = self._runs.get(length, [])
-        place = bisect_left(starts, start)
-        return starts[place] + length if place < len(starts) else start
-
     def _angle_end(self, text: str, at: int, end: int) -> int:
-        if text.startswith(("!", "?"), at + 1, end):
-            for opening, closing, behind in angles.SPANS:
-                if opening.match(text, at, end):
-                    found = self._closed(text, closing, at + behind, end)
-                    return at + 1 if found == at + behind else found
-            return at + 1
+        """Take the autolink that begins at *at*, if it is one; return where it or the raw HTML ends, or go past it."""
         url = angles.ABSOLUTE_URI.match(text, at, end) or angles.EMAIL.match(text, at, end)
-        if url is not None:
-            inside = url.group(1)
-            self.links.append(
-                Link(
-                    Form.AUTOLINK,
-                    *self._place(*url.span()),
-                    self._place(*url.span(1)),
-                    inside,
-                    inside,
-                    external=True,
-                )
-            )
-            return url.end()
-        tag = angles.TAG.match(text, at, end)
-        return at + 1 if tag is None else tag.end()
-
-    def _math_end(self, text: str, at: int, end: int) -> int:
-        if text.startswith("$", at + 1, end):
-            return self._closed(text, "$$", at + 2, end)
-        math = _MATH.match(text, at, end)
-        return at + 1 if math is None else math.end()
-
-    def _closed(self, text: str, mark: str, start: int, end: int) -> int:
-        """Return the offset behind the next *mark*, *start* where there is none."""
-        if mark in self._missing:
-            return start
-        found = text.find(mark, start, end)
-        if found < 0:
-            self._missing.add(mark)
-            return start
-        return found + len(mark)
+        if url is None:
+            return self.html_end(text, at, end)
+        inside = url.group(1)
+        whole, path = self._place(*url.span()), self._place(*url.span(1))
+        self.links.append(Link(Form.AUTOLINK, *whole, path, inside, inside, external=True))
+        return url.end()
 
 
 def _to_destination(

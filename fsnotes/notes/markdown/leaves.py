@@ -20,6 +20,8 @@ QUOTE: Final = -1
 _MAX_TRIES: Final = 8
 """How often a paragraph is looked through for definitions before it ends; afterwards it is taken for text."""
 ATX: Final = re.compile(r"(#{1,6}+)(?:[ \t]++|(?=\n)|\Z)")
+# The frequent one: no mark behind the text and nothing in it that might be one.
+PLAIN_ATX: Final = re.compile(r"(#{1,6}+)[ \t]++([^\n#]++)(?:\n|\Z)")
 
 
 # The kinds of leaf blocks, as numbers since every line looks at them. Those from the indented code on are verbatim.
@@ -154,8 +156,17 @@ class Leaves:
 
     # -- headings --
 
-    def take_atx(self, position: int, at: int, eol: int) -> None:
-        """Take the line as a heading with `#` before it."""
+    def take_plain_atx(self, position: int, plain: re.Match[str]) -> Heading:
+        """Take the line, in no container, as a plain heading."""
+        inside = plain[2].rstrip(" \t")
+        start = plain.start(2)
+        end = start + len(inside)
+        self.blocks.texts.append((start, end, None))
+        level, line = plain.end(1) - position, self._line_number(position)
+        return Heading(level, " ".join(inside.split()), line, position, plain.end(), start, end, nested=False)
+
+    def take_atx(self, position: int, at: int, eol: int) -> int:
+        """Take the line as a heading with `#` before it; returns where the next line begins."""
         text = self.blocks.text
         mark = ATX.match(text, at, eol)
         level, start = (len(mark.group(1)), mark.end()) if mark is not None else (1, at)
@@ -165,6 +176,7 @@ class Leaves:
             if not unmarked or unmarked[-1] in " \t":
                 inside = unmarked.rstrip(" \t")
         self._heading(level, position, at, eol, (start, start + len(inside), None))
+        return eol + 1
 
     def underline(self, level: int, position: int, eol: int) -> bool:
         """End the paragraph as a heading; say so, since it may hold nothing but definitions."""
@@ -183,13 +195,11 @@ class Leaves:
         start, stop, parts = inside
         shown = text[start:stop] if parts is None else Joined(text, parts).text
         nested = bool(self.stack)
-        self._line += text.count("\n", self._counted, line)
-        self._counted = line
         end = start + len(text[start:stop].rstrip(" \t\n"))
         self.found = Heading(
             level,
             " ".join(shown.split()),
-            self._line,
+            self._line_number(line),
             at if nested else line,
             min(eol + 1, len(text)),
             start,
@@ -198,6 +208,12 @@ class Leaves:
         )
         if start < end:
             self.blocks.texts.append(inside)
+
+    def _line_number(self, position: int) -> int:
+        """Return the number of the line that begins at *position*, behind all that were asked for before."""
+        self._line += self.blocks.text.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
 
     # -- tables --
 

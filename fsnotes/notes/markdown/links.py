@@ -81,31 +81,6 @@ def read_destination(raw: str) -> Reading:
     return (0, end), decoded(raw[:end]), decoded(raw[start:]), (start, len(raw)), False
 
 
-PLAIN_LINK: Final = re.compile(
-    r"\[([^\[\]\\`<#$%]*+)\]\((?:(https?://[^\x01-\x20\x7f()\\<&]*+)|([^\x01-\x20\x7f()\\<&%#:/]++))\)"
-)
-"""What nearly every inline link is like: nothing in it means anything else, and its destination means itself."""
-
-
-def plain_link(found: re.Match[str], *, embed: bool) -> Link:
-    """Return the link that PLAIN_LINK has found."""
-    _, url, target = found.groups()
-    path = found.span(3) if url is None else found.span(2)
-    raw = target if url is None else url
-    start, end = found.span()
-    return Link(
-        Form.INLINE,
-        start - embed,
-        end,
-        path,
-        raw,
-        raw,
-        alias=found.span(1),
-        embed=embed,
-        external=url is not None,
-    )
-
-
 _WIKILINK: Final = re.compile(r"\[\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?+(?:\|([^\[\]\n]*+))?+\]\]")
 
 

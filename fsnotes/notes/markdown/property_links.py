@@ -26,7 +26,7 @@ _BLOCK_TEXT: Final = re.compile(r"[|>](?:[-+][1-9]?|[1-9][-+]?)?[ \t]*+(?:(?<=[ 
 _NODE_MARK: Final = re.compile(r"[&*!][^ \t\n,\[\]{}]*+")
 # A text without quotation marks ends at its line's end, before a comment, and before what makes it a key.
 _PLAIN: Final = re.compile(
-    r"(?:[^ \t\n:]++|:(?![ \t\n]|\Z)|[ \t]++(?![#\n: \t]|\Z|:(?:[ \t\n]|\Z))|[ \t]++:(?![ \t\n]|\Z))++"
+    r"(?:[^ \t\n:]++|:(?![ \t\n]|\Z)|[ \t]++(?![#\n: \t]|\Z|:(?:[ \t\n]|\Z))|[ \t]++:(?![ \t\n]|\Z)|(?!))++"
 )
 _FLOW: Final = re.compile(r"[^\"'\[\]{}#]++|(?<![ \t\n,\[{])[\"'#]|(?<=[,\[{])#")
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_DELIMITER: Final = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z")
+_DELIMITER: Final = re.compile(
+    r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+|(?!))*+\|?[ \t]*+\Z"
+)
 _BAR: Final = re.compile(r"(?<!\\)\|")
 _SPACES: Final = " \t"
 
@@ -21,12 +23,13 @@ def columns(text: str, header: tuple[int, int], delimiter: tuple[int, int]) -> i
     """Return how many columns the table has that these two lines begin; 0 where they begin none."""
     start, end = delimiter
     # A single word over a lone `-` is a heading, and `- ` begins a list.
-    if text.find("|", *header) < 0 or _DELIMITER.match(text, start, end) is None:
-        return 0
     if text[start] == "-" and text[start + 1 : start + 2] in _SPACES:
         return 0
+    row = text[header[0] : header[1]]
+    if "|" not in row or _DELIMITER.match(text, start, end) is None:
+        return 0
     wanted = _count(text[start:end])
-    return wanted if _count(text[slice(*header)]) == wanted else 0
+    return wanted if _count(row) == wanted else 0
 
 
 def _count(row: str) -> int:
@@ -34,8 +37,10 @@ def _count(row: str) -> int:
     row = row.strip(_SPACES)
     if row == "|":
         return 0
-    bars = row.count("|") - row.count("\\|")
-    return bars + 1 - row.startswith("|") - (len(row) > 1 and row.endswith("|") and not row.endswith("\\|"))
+    number = row.count("|") + 1 - (row[:1] == "|") - (row[-1:] == "|" and len(row) > 1)
+    if "\\" in row:
+        number += row.endswith("\\|") - row.count("\\|")
+    return number
 
 
 def cells(text: str, start: int, end: int) -> list[Cell]:

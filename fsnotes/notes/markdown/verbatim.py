@@ -15,6 +15,7 @@ import re
 from typing import Final
 
 from fsnotes.notes.markdown import html
+from fsnotes.notes.markdown.blocks import Kind, Verbatim
 from fsnotes.notes.markdown.leaves import FENCE, HTML, INDENTED, MARKED, PARAGRAPH, Leaves
 
 FENCE_OPENING: Final = re.compile(r"(?:`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)")
@@ -44,11 +45,13 @@ class VerbatimLeaves(Leaves):
 
     def open_fence(self, fence: str, position: int, at: int, eol: int) -> int:
         """Take the line as one that opens fenced code."""
-        self._open(FENCE, position, at)
-        self.mark = fence
         if self.stack:
+            self._open(FENCE, position, at)
+            self.mark = fence
             return eol + 1
-        return self._end(_fence_end(self.blocks.text, fence, eol))
+        end = _fence_end(self.blocks.text, fence, eol)
+        self.blocks.verbatim.append(Verbatim(Kind.FENCED, position, end))
+        return end
 
     def open_html(self, closer: re.Pattern[str], position: int, at: int, eol: int) -> int:
         """Take the line as one that opens a block of HTML."""
@@ -122,6 +125,8 @@ def _fence_end(text: str, fence: str, start: int) -> int:
     """Return the end of the line that closes the *fence* whose own line ends at *start*; the text's end without one."""
     at = text.find(fence, start)
     while at >= 0:
+        if text[at - 1] == "\n" and text.startswith("\n", at + len(fence)):
+            return at + len(fence) + 1
         run = _FENCE_RUN.match(text, at)
         end = at + len(fence) if run is None else run.end()
         line = text.rfind("\n", at - 4, at)

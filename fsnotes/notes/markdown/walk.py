@@ -2,13 +2,14 @@
 
 The rules are CommonMark's, with these differences, each of which a test names:
 
-- `[^label]:` begins a footnote, which is a container as a list item is, four columns wide.
+- `[^label]:` begins a footnote, which is a container (`containers.py`).
 - Tables are GitHub's (`tables.py`): their rows are no paragraph, so nothing under them makes them a heading.
 - There are blocks of math and comments (`verbatim.py`).
 - A line behind a finished link reference definition does not continue a paragraph (`leaves.py`).
 - Containers nest at most `MAX_NESTING` deep; what lies deeper counts as text.
 
-Every line is looked at once, most of them only by their first characters.
+Every line is looked at once, most of them only by their first characters. Frequent lines that are plain (headings,
+items, rows, fences) are taken in short ways of their own, which come to what the general one comes to.
 """
 
 from __future__ import annotations
@@ -19,30 +20,25 @@ from typing import Final
 
 from fsnotes.notes.markdown import html
 from fsnotes.notes.markdown.blocks import Blocks, Heading
+from fsnotes.notes.markdown.containers import BREAK, CONTAINER_MARKS, MAX_NESTING, SETEXT, Containers
 from fsnotes.notes.markdown.front import body_start
-from fsnotes.notes.markdown.leaves import ATX, HTML, INDENTED, NOTHING, PARAGRAPH, QUOTE, TABLE
-from fsnotes.notes.markdown.verbatim import FENCE_OPENING, VerbatimLeaves
-
-MAX_NESTING: Final = 100
+from fsnotes.notes.markdown.leaves import ATX, INDENTED, NOTHING, PARAGRAPH, PLAIN_ATX, QUOTE, TABLE
+from fsnotes.notes.markdown.verbatim import FENCE_OPENING
 
 # A line without indentation that does not match this begins or continues a paragraph, and does nothing else.
 _OPENING: Final = (
     r"[ \t\n>|]|#{1,6}+(?:[ \t\n]|\Z)|```|~~~|[-+*](?:[ \t\n]|\Z)|-[-|:]|:-|=++[ \t]*+(?:\n|\Z)"
-    r"|([*_])[ \t]*+\1[ \t]*+\1(?:[ \t]|\1)*+(?:\n|\Z)|[0-9]{1,9}[.)](?:[ \t\n]|\Z)|<[A-Za-z/!?]|\[\^|\$\$|%%"
+    r"|(?P<rule>[*_])[ \t]*+(?P=rule)[ \t]*+(?P=rule)(?:[ \t]|(?P=rule))*+(?:\n|\Z)"
+    r"|[0-9]{1,9}[.)](?:[ \t\n]|\Z)|<[A-Za-z/!?]|\[\^|\$\$|%%"
 )
 _OPENS: Final = re.compile(_OPENING)
 _NEXT_OPENING: Final = re.compile(rf"\n(?={_OPENING})")
 _FIRST: Final = frozenset(" \t\n>|:=-#`~+*_0123456789<[$%")
 _ITEM_MARKS: Final = frozenset("-+*0123456789")
-# The frequent item: no indentation, one space, and text that opens nothing.
-_PLAIN_ITEM: Final = re.compile(rf"(?:[-+*]|[0-9]{{1,9}}[.)]) (?!{_OPENING}|\Z)")
-
-_CONTAINER_MARKS: Final = frozenset(">-+*0123456789[")
-_ITEM: Final = re.compile(r"(?:[-+*]|([0-9]{1,9})[.)])(?= |\Z)")
-_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]++\]:")
-_FOOTNOTE_WIDTH: Final = 4
-_SETEXT: Final = re.compile(r"(?:=++|-++)[ \t]*+\Z")
-_BREAK: Final = re.compile(r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
+# The frequent item: one space behind its mark, and text that opens nothing.
+_ITEM: Final = rf"(?:[-+*]|([0-9]{{1,9}})[.)]) (?!{_OPENING}|\Z)"
+_PLAIN_ITEM: Final = re.compile(_ITEM)
+_INDENTED_ITEM: Final = re.compile(rf"( ++){_ITEM}")
 
 
 def blocks(text: str, *, start: int | None = None) -> Blocks:
@@ -57,7 +53,7 @@ def headings(text: str, *, start: int | None = None) -> Iterator[Heading]:
     return _Walk(text, start).headings()
 
 
-class _Walk(VerbatimLeaves):
+class _Walk(Containers):
     """The open blocks of a document after some of its lines.
 
     Each method that takes a line returns where the next one begins.
@@ -75,37 +71,47 @@ class _Walk(VerbatimLeaves):
         size = len(text)
         position = self._start
         opens, following, plain_item = _OPENS.match, _NEXT_OPENING.search, _PLAIN_ITEM.match
+        plain_heading = PLAIN_ATX.match
         while position < size:
             first = text[position]
+            if first == "\n":
+                if self.stack:
+                    self.take_blank(position)
+                elif self.leaf != NOTHING:
+                    self.end_leaf(position)
+                position += 1
+                continue
             if first in _ITEM_MARKS:
                 item = plain_item(text, position)
                 # In a paragraph a number is text, unless it is the first of its list.
                 if item is not None and (self.leaf != PARAGRAPH or self.stack or first in "-+*"):
-                    position = self._take_item(position, item.end())
+                    position = self._take_items(position, item)
                     continue
-            if first == "|" and self.leaf == TABLE and not self.stack:
-                position = self._take_row(position)
-            elif first not in _FIRST or opens(text, position) is None:
+            elif first == "#":
+                heading = plain_heading(text, position)
+                if heading is not None:
+                    if self.leaf != NOTHING or self.stack:
+                        self.close(0, position)
+                    yield self.take_plain_atx(position, heading)
+                    position = heading.end()
+                    continue
+            elif first == "|" and not self.stack:
+                position = self._take_rows(position)
+                continue
+            if first not in _FIRST or opens(text, position) is None:
                 if self.stack or self.leaf > PARAGRAPH:
                     row_end = self._take_text(position)
                     if row_end:
                         position = row_end
                         continue
                 elif self.leaf == NOTHING:
-                    self.begin_paragraph(position, position)
+                    # A paragraph begins, in no container.
+                    self.leaf, self.begin, self.tries, self.parts = PARAGRAPH, position, 0, None
                 found = following(text, position)
                 end = size if found is None else found.end()
                 if self.parts is not None:
                     self.parts.append((position, end))
                 position = end
-            elif first == "\n":
-                if self.stack:
-                    self._take_blank(position)
-                elif self.leaf != NOTHING:
-                    self.end_leaf(position)
-                position += 1
-                while text.startswith("\n", position):
-                    position += 1
             else:
                 position = self._take_simple(position, first) or self._take_line(position)
                 if self.found is not None:
@@ -113,55 +119,99 @@ class _Walk(VerbatimLeaves):
                     self.found = None
         self.close(0, size)
 
-    # -- the frequent lines, none of them indented --
+    # -- the frequent lines --
 
     def _take_text(self, position: int) -> int:
         """Take a line that opens no block; returns 0 if it is not the row of a table, and others like it may follow."""
         if self.leaf == TABLE and not self.stack:
-            return self._take_row(position)
+            eol = self.line_end(position)
+            self.table.rows.append((position, eol))
+            return eol + 1
         if not self.in_text(position, position):
             # Without indentation it belongs to no open container.
             self.close(0, position)
             self.begin_paragraph(position, position)
         return 0
 
-    def _take_row(self, position: int) -> int:
-        """Take a line as a row of the open table."""
-        eol = self.blocks.text.find("\n", position)
-        eol = len(self.blocks.text) if eol < 0 else eol
-        self.table.rows.append((position, eol))
-        return eol + 1
+    def _take_rows(self, position: int) -> int:
+        """Take a line that begins with a bar, in no container, and with it what rows of a table are behind it."""
+        text = self.blocks.text
+        if self.leaf != TABLE:
+            eol = self.line_end(position)
+            if self.leaf == NOTHING:
+                self.begin_paragraph(position, eol)
+                return eol + 1
+            if not self.opens_table(position, position, eol):
+                return eol + 1
+            position = eol + 1
+        rows = self.table.rows
+        while text.startswith("|", position):
+            eol = text.find("\n", position)
+            if eol < 0:
+                eol = len(text)
+            rows.append((position, eol))
+            position = eol + 1
+        return position
 
-    def _take_blank(self, position: int) -> None:
-        """Take a blank line in a container."""
-        stack = self.stack
-        if QUOTE in stack:
-            self.close(stack.index(QUOTE), position)
-        elif self.empty_item:
-            # An item may begin with one blank line, not with two.
-            stack.pop()
-        elif self.leaf in (PARAGRAPH, TABLE) or (self.leaf == HTML and self.closer is html.BLANK):
-            self.end_leaf(position)
-        self.empty_item = False
-
-    def _take_item(self, position: int, at: int) -> int:
-        """Take a plain list item. It continues no open container, and may interrupt what stands in one."""
+    def _take_items(self, position: int, item: re.Match[str]) -> int:
+        """Take plain list items. They continue no open container, and may interrupt what stands in one."""
         if self.leaf != NOTHING:
             self.end_leaf(position)
-        self.stack = [at - position]
+        self.parts = None
+        text, texts = self.blocks.text, self.blocks.texts
+        while True:
+            line, begin = position, item.end()
+            eol = text.find("\n", begin)
+            position = len(text) if eol < 0 else eol + 1
+            another = _PLAIN_ITEM.match(text, position)
+            if another is None:
+                break
+            item = another
+            if text[begin] == "[":
+                # It may define something.
+                self.leaf, self.begin = PARAGRAPH, begin
+                self.end_leaf(position)
+            else:
+                texts.append((begin, position, None))
+        self.leaf, self.begin, self.tries = PARAGRAPH, begin, 0
+        self.stack = [begin - line]
         self.empty_item = False
-        self.leaf, self.begin, self.tries, self.parts = PARAGRAPH, at, 0, None
-        eol = self.blocks.text.find("\n", at)
-        return len(self.blocks.text) if eol < 0 else eol + 1
+        return position
+
+    def _take_indented_item(self, position: int, item: re.Match[str]) -> int:
+        """Take a plain list item with spaces before it; returns 0 where it may be something else."""
+        at, begin = item.end(1), item.end()
+        indent, matched = at - position, 0
+        for container in self.stack:
+            if container == QUOTE or indent < container:
+                break
+            indent -= container
+            matched += 1
+        if indent > 3 or matched == MAX_NESTING:
+            return 0
+        # What it stands in may be code, or a paragraph that no number interrupts.
+        if matched == len(self.stack) and (self.leaf > INDENTED or (self.leaf == PARAGRAPH and item[2])):
+            return 0
+        self.close(matched, position)
+        self.stack.append(indent + begin - at)
+        eol = self.line_end(begin)
+        self.begin_paragraph(begin, eol)
+        return eol + 1
 
     def _take_simple(self, position: int, first: str) -> int:
-        """Take a line that begins with no container's mark; returns 0 for other lines."""
+        """Take a line that begins with no container's mark, or a plain item; returns 0 for other lines."""
+        text = self.blocks.text
+        if first == " ":
+            item = _INDENTED_ITEM.match(text, position)
+            return 0 if item is None else self._take_indented_item(position, item)
         if first == "#":
-            eol = self.line_end(position)
-            if self.leaf != NOTHING or self.stack:
+            self.close(0, position)
+            return self.take_atx(position, position, self.line_end(position))
+        if first in "`~":
+            fence = FENCE_OPENING.match(text, position)
+            if fence is not None:
                 self.close(0, position)
-            self.take_atx(position, position, eol)
-            return eol + 1
+                return self.open_fence(fence.group(), position, position, self.line_end(fence.end()))
         if first in "`~<|:=$%":
             eol = self.line_end(position)
             if self.leaf > PARAGRAPH and self.stack:
@@ -178,7 +228,7 @@ class _Walk(VerbatimLeaves):
         raw = self.blocks.text[position:eol]
         # For the marks of containers, tabs count as the columns that they fill.
         line = raw.expandtabs(4) if "\t" in raw else raw
-        matched, base, at = self._match_containers(line)
+        matched, base, at = self.match_containers(line)
         whole = matched == len(self.stack)
         was_empty, self.empty_item = self.empty_item, False
         if self.leaf > INDENTED or self.leaf == TABLE:
@@ -193,72 +243,13 @@ class _Walk(VerbatimLeaves):
             elif was_empty:
                 self.stack.pop()
             return eol + 1
-        if line[at] in _CONTAINER_MARKS:
-            matched, base, at = self._open_containers(line, matched, base, at, position)
+        if line[at] in CONTAINER_MARKS:
+            matched, base, at = self.open_containers(line, matched, base, at, position)
             if at == len(line):
                 self.empty_item = self.stack[-1] != QUOTE
                 return eol + 1
             whole = matched == len(self.stack)
         return self._take_leaf(position, position + _raw(raw, line, at), eol, at - base, matched, whole=whole)
-
-    def _match_containers(self, line: str) -> tuple[int, int, int]:
-        """Return how many open containers the line continues, where its own indentation begins and ends."""
-        base = matched = 0
-        at = _indented(line, 0)
-        for container in self.stack:
-            if container == QUOTE:
-                if at - base > 3 or line[at : at + 1] != ">":
-                    break
-                base, at = _after_mark(line, at)
-            elif at - base >= container:
-                base += container
-            elif at < len(line):
-                break
-            matched += 1
-        return matched, base, at
-
-    def _open_containers(
-        self, line: str, matched: int, base: int, at: int, position: int
-    ) -> tuple[int, int, int]:
-        """Open the containers that begin on this line; returns what `_match_containers` returns."""
-        while at - base <= 3 and at < len(line) and matched < MAX_NESTING:
-            if line[at] == ">":
-                self.close(matched, position)
-                self.stack.append(QUOTE)
-                base, at = _after_mark(line, at)
-            elif line[at] == "[":
-                footnote = _FOOTNOTE.match(line, at)
-                if footnote is None:
-                    break
-                self.close(matched, position)
-                self.stack.append(_FOOTNOTE_WIDTH)
-                base = at = _indented(line, footnote.end())
-            else:
-                item = self._item(line, at, matched, position)
-                if item is None:
-                    break
-                self.close(matched, position)
-                text = _indented(line, item.end())
-                spaces = text - item.end()
-                width = len(item.group()) + (spaces if 1 <= spaces <= 4 and text < len(line) else 1)
-                self.stack.append(at - base + width)
-                base = at + width
-                at = text
-            matched += 1
-        return matched, base, at
-
-    def _item(self, line: str, at: int, matched: int, position: int) -> re.Match[str] | None:
-        item = _ITEM.match(line, at)
-        if item is None or (line[at] in "-*" and _BREAK.match(line, at)):
-            return None
-        # Inside the paragraph's own container, only a list that starts at 1 and has text interrupts it.
-        if self.leaf == PARAGRAPH and matched == len(self.stack):
-            if line[at] == "-" and _SETEXT.match(line, at):
-                return None
-            weak = item.group(1) not in (None, "1") or _indented(line, item.end()) == len(line)
-            if weak and self.in_text(position, None):
-                return None
-        return item
 
     def _take_leaf(self, position: int, at: int, eol: int, indent: int, matched: int, *, whole: bool) -> int:
         """Take what is left of a line from *at* on, behind the marks of its containers.
@@ -278,8 +269,7 @@ class _Walk(VerbatimLeaves):
         if first == "#":
             if ATX.match(text, at, eol):
                 self.close(matched, position)
-                self.take_atx(position, at, eol)
-                return eol + 1
+                return self.take_atx(position, at, eol)
         elif first in "`~":
             fence = FENCE_OPENING.match(text, at, eol)
             if fence is not None:
@@ -287,14 +277,14 @@ class _Walk(VerbatimLeaves):
                 return self.open_fence(fence.group(), position, at, eol)
         elif first in "=-*_|:":
             if whole and self.leaf == PARAGRAPH and first in "=-|:":
-                if first in "=-" and _SETEXT.match(text, at, eol):
+                if first in "=-" and SETEXT.match(text, at, eol):
                     if self.underline(1 if first == "=" else 2, position, eol):
                         return eol + 1
                     # There is nothing but definitions above it, which have ended.
                     return self._take_line(position)
                 if first != "=" and self.opens_table(position, at, eol):
                     return eol + 1
-            if first in "-*_" and _BREAK.match(text, at, eol):
+            if first in "-*_" and BREAK.match(text, at, eol):
                 self.close(matched, position)
                 return eol + 1
         elif first == "<":
@@ -315,19 +305,6 @@ class _Walk(VerbatimLeaves):
             self.close(matched, position)
             self.begin_paragraph(at, eol)
         return eol + 1
-
-
-def _indented(line: str, start: int) -> int:
-    """Return the offset of the first character from *start* on that is not a space."""
-    if line[start : start + 1] != " ":
-        return start
-    return len(line) - len(line[start:].lstrip(" "))
-
-
-def _after_mark(line: str, at: int) -> tuple[int, int]:
-    """Return where the content behind a block quote's mark begins, and its first character that is not a space."""
-    base = at + 2 if line[at + 1 : at + 2] == " " else at + 1
-    return base, _indented(line, base)
 
 
 def _raw(raw: str, line: str, at: int) -> int:

@@ -114,6 +114,8 @@ def test_the_rows_of_a_table_are_no_paragraph() -> None:
         ("a\n|-|", 0),
         ("|a|\n\n|-|", 0),
         ("|\n|-|", 0),
+        ("|a|b|\n|-||", 0),
+        ("|a|b|\n|-|:", 0),
         (" |\n-:", 0),
         ("||\n|-|", 1),
         ("|a\\||b|\n|-|-|", 1),
@@ -174,6 +176,14 @@ def test_containers_nest_to_a_bound() -> None:
     """CommonMark has none."""
     text = "> " * (MAX_NESTING - 1) + "- # a\n" + "> " * MAX_NESTING + "- # b\n"
     assert [(each.text, each.nested) for each in blocks(text).headings] == [("a", True)]
+    deep = [f"{'  ' * level}- {level}\n" for level in range(MAX_NESTING + 1)]
+    texts = [start for start, _, _ in blocks("".join(deep)).texts]
+    assert texts == [sum(map(len, deep[: level + 1])) - len(f"{level}\n") for level in range(MAX_NESTING)]
+
+
+def test_an_indented_item_behind_a_block_quote_is_not_in_it() -> None:
+    (heading,) = blocks("> - a\n  - b\n\n    # c\n").headings
+    assert (heading.text, heading.nested) == ("c", True)
 
 
 def test_tabs_are_columns_before_a_block_and_characters_in_it() -> None:

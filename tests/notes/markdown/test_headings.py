@@ -6,10 +6,11 @@ import re
 
 import pytest
 from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
-from fsnotes.notes.markdown.blocks import Heading
+from fsnotes.notes.markdown.blocks import Heading, Joined
 from fsnotes.notes.markdown.walk import blocks, headings
-from tests.notes.markdown.oracle import block_texts, oracle_blocks, our_blocks
+from tests.notes.markdown.oracle import Found, block_texts, oracle_blocks, our_blocks
 
 
 def _found(text: str) -> list[tuple[int, str]]:
@@ -59,6 +60,7 @@ def _found(text: str) -> list[tuple[int, str]]:
         ("<custom-tag a='b'>\n# a\n\n# b\n", [(1, "b")]),
         ("text\n<custom-tag>\n# a\n", [(1, "a")]),
         ("text\n<div>\n# a\n", []),
+        ("<a b =>\n# c\n", [(1, "c")]),
         ("<https://example.org>\n# a\n", [(1, "a")]),
         # setext
         ("a\n=\n", [(1, "a")]),
@@ -168,3 +170,43 @@ def test_blocks_are_those_of_another_parser(text: str) -> None:
 @pytest.mark.parametrize("text", ["  10) a\n\tb\n", "> a\n    b\n", "10) a\n     - b\n"])
 def test_a_paragraph_goes_on_with_indented_lines_where_the_oracle_sees_code(text: str) -> None:
     assert our_blocks(text).verbatim == []
+
+
+_PLAIN_LINES = [
+    "- a",
+    "  - b",
+    "    - c",
+    "   2. d",
+    "1. e",
+    "- [f]: /u",
+    "  - [f]",
+    "# g",
+    "  ## h #",
+    "```",
+    "  ```",
+    "|i|",
+    "|-|",
+]
+
+
+def _shown(text: str) -> tuple[Found, list[list[str]]]:
+    """Return the blocks, headings not told apart by what they stand in, and the words of each text."""
+    found, read = our_blocks(text), blocks(text, start=0)
+    texts = [
+        (text[start:end] if parts is None else Joined(text, parts).text).split()
+        for start, end, parts in read.texts
+    ]
+    headings = [(*each[:3], True) for each in found.headings]
+    return found._replace(headings=headings), texts
+
+
+@settings(max_examples=600, deadline=None)
+@given(block_texts | st.lists(st.sampled_from(_PLAIN_LINES) | st.just(""), max_size=10).map("\n".join))
+@example("- a\n  2. d")
+@example("- [f]: /u\n- [f]\n- [f]: /v\n# g")
+def test_blocks_are_the_same_in_a_block_quote(text: str) -> None:
+    """There, every line is taken in the general way; outside, what is frequent and plain is not."""
+    # Where a tab ends depends on what stands before it.
+    assume("\t" not in text)
+    quoted = "".join(f"> {line}\n" for line in text.split("\n"))
+    assert _shown(quoted) == _shown(text)

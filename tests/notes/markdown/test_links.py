@@ -308,6 +308,7 @@ def test_this_holds_no_link(text: str) -> None:
         ("[a [b](c) d](e)", ["c"]),
         ("![a [b](c) d](e)", ["e", "c"]),
         ("[[a](b)](c)", ["b"]),
+        ("[a](b(c 't')", []),
         ("[a <xx:y> b](c)", ["c", "xx:y"]),
         ("[a [b] c](d)\n\n[b]: e", ["e", "e"]),
         ("[[[y]]]", ["y"]),
@@ -352,6 +353,16 @@ def test_these_and_no_others_are_links(text: str, found: list[str]) -> None:
 )
 def test_links_in_tables_end_with_their_cells(text: str, found: list[str]) -> None:
     assert targets(text) == found
+
+
+def test_images_in_tables_are_told_from_links() -> None:
+    found = links("|a|b|c|\n|-|-|-|\n|![d](e)|\\![f](g)|![[h]] [i](j)|")
+    assert [(link.target, link.embed) for link in found] == [
+        ("e", True),
+        ("g", False),
+        ("h", True),
+        ("j", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -507,6 +518,58 @@ def test_what_takes_a_paths_place_is_the_path(text: str, number: int) -> None:
         )
         for each in before
     ]
+
+
+_in_lines = st.lists(
+    st.sampled_from(
+        [each for each in _PIECES if "\n" not in each]
+        + [
+            "[t `c`](u)",
+            "[t #v w#x](y)",
+            "[t](/a/b#c)",
+            "[t](//a)",
+            "[t](ab:c)",
+            "[t](#)",
+            "[[a#b|c]]",
+            "[[ a]]",
+        ]
+        + ["[ ]", "[x]", "`c`", "<b>", "</b>", "<b", ">", "!", "(", ")", "(x)", "\\]"]
+    ),
+    max_size=10,
+).map("".join)
+
+
+@settings(max_examples=500, deadline=None)
+@given(_in_lines)
+@example("\\![[a]](")
+@example("\\![t](u)")
+@example("[q]^x")
+@example("`c```[t](u)`")
+@example("`[t](u)` [t](u)``")
+def test_what_is_found_as_a_whole_is_what_is_found_by_its_parts(line: str) -> None:
+    """In a block quote of several lines no link is found by one search, so both ways must say the same."""
+    mark = "> "
+    alone = inlines(blocks(f"x\nx {line}\n\n[q]: r\n"))
+    quoted = inlines(blocks(f"{mark}x\n{mark}x {line}\n\n[q]: r\n"))
+    moved = 2 * len(mark)
+
+    def at(span: tuple[int, int] | None) -> tuple[int, int] | None:
+        return None if span is None else (span[0] + moved, span[1] + moved)
+
+    assert list(quoted.links) == [
+        each._replace(
+            start=each.start + moved,
+            end=each.end + moved,
+            path=at(each.path),
+            fragment_span=at(each.fragment_span),
+            alias=at(each.alias),
+        )
+        for each in alone.links
+    ]
+    for found, expected in ((quoted.tags, alone.tags), (quoted.block_ids, alone.block_ids)):
+        assert [(each.name, each.start, each.end) for each in found] == [
+            (each.name, each.start + moved, each.end + moved) for each in expected
+        ]
 
 
 @settings(max_examples=300, deadline=None)
