@@ -29,6 +29,7 @@ from sandbox.jail.report import Level, Report, WorkerKind
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.jail.trial import NoPlaceError, no_stop
+from sandbox.kernel import Kernel
 
 
 def examine(
@@ -43,7 +44,7 @@ def examine(
     host = _examine_host()
     found: tuple[Examined, ...] = ()
     if settings.workspaces:
-        examiner = _Examiner(settings, resolver, checkpoint, openat2=host.kernel.openat2)
+        examiner = _Examiner(settings, resolver, checkpoint, kernel=host.kernel)
         found = tuple(examiner.examine(each) for each in settings.workspaces)
     return Diagnosis(host, found, settings.jail_mode, Level(settings.jail_level))
 
@@ -67,14 +68,14 @@ class _Examiner:
         resolver: ResolverChoice,
         checkpoint: Callable[[], None],
         *,
-        openat2: str | None,
+        kernel: Kernel,
     ) -> None:
         self._settings = settings
         self._state = StateFolder.open(settings.state_dir)
         self._marks = Marks(self._state)
         self._resolver: ResolverChoice = resolver
         self._checkpoint = checkpoint
-        self._openat2 = openat2
+        self._kernel = kernel
 
     def examine(self, workspace: WorkspaceSettings) -> Examined:
         """Open it, jail it, attack it."""
@@ -110,10 +111,11 @@ class _Examiner:
     def _open(self, root: Root) -> Opened:
         return Opened(
             root.resolver_name,
-            self._openat2 if root.resolver_name == "walk" else None,
+            self._kernel.openat2 if root.resolver_name == "walk" else None,
             root.features(names="skip" if self._settings.read_only else "try"),
             identify(root.place),
             is_same=root.place.still_holds(),
+            mounts_why=self._kernel.mount_table,
         )
 
     def _jail(self, workspace: WorkspaceSettings, root: Root, part: Part) -> Jailed:

@@ -53,6 +53,7 @@ class Host:
             "openat2": seen.openat2 or "works",
             "landlock": seen.landlock,
             "mountIds": seen.mount_ids,
+            "mountTable": seen.mount_table or "works",
             "level": _level(self.report).value,
             "layers": _layers(self.report),
             "why": self.why,
@@ -84,6 +85,8 @@ class Opened:
     file_system: FileSystem | None
     is_same: bool
     """Whether its path still leads to it."""
+    mounts_why: str | None = None
+    """Why nobody notices that something is mounted or unmounted in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,12 @@ class Examined:
         if self.opened is not None:
             if self.opened.resolver_why is not None:
                 found.append(f"paths are walked component by component: {self.opened.resolver_why}")
+            report = self.jailed.report
+            if self.opened.mounts_why is not None and report is not None and report.has("namespaces"):
+                found.append(
+                    "what is mounted or unmounted in it is seen by workers that begin afterwards, and by no other:"
+                    f" {self.opened.mounts_why}"
+                )
             found += self.opened.features.weaknesses
         return tuple(found)
 

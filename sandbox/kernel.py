@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from sandbox import _linux
+from sandbox import _linux, mounts
 from sandbox.resolve import LOOK_FOLDER, openat2_obstacle
 
 
@@ -28,6 +28,9 @@ class Kernel:
     mount_ids: bool
     """Whether mounts are known by number, so that a bind mount is told from a folder."""
 
+    mount_table: str | None
+    """Why it cannot be noticed that something is mounted or unmounted; None where it can."""
+
 
 def look() -> Kernel:
     """Ask the kernel."""
@@ -41,6 +44,7 @@ def look() -> Kernel:
             openat2=openat2_obstacle(top),
             landlock=_landlock(),
             mount_ids=not _linux.glance(top).by_device,
+            mount_table=mounts.obstacle(),
         )
     finally:
         os.close(top)

@@ -33,6 +33,7 @@ from sandbox.jail.endings import (
 from sandbox.jail.process import REAP_SECONDS, WorkerProcess
 from sandbox.jail.replies import Raised, read_reply
 from sandbox.locking import never
+from sandbox.mounts import Mount
 
 EXIT_SECONDS: Final = 0.25
 """How long a worker whose channel is closed may take to be gone by itself, so that its status can speak."""
@@ -49,6 +50,8 @@ class Employed:
         """How this worker ended or is about to; None while it may serve. Set by `settle`."""
         self.retirement: Ended | None = None
         """Set when it should be replaced as soon as nobody talks to it."""
+        self.mounts: frozenset[Mount] | None = None
+        """What is mounted around its folders as it sees them; None where it sees what there is, or nobody knows."""
         self._mutex = threading.Lock()
         self._talking = threading.Lock()
         self._channel = Channel(process.connection, most=MAX_REPLY)

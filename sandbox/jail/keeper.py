@@ -15,7 +15,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.errors import (
@@ -30,12 +29,13 @@ from sandbox.jail.endings import QUARANTINED, STOPPED, Ended, Ending, read_exit
 from sandbox.jail.errorlog import ErrorLog
 from sandbox.jail.events import Event, Happening, Observer
 from sandbox.jail.hiring import begin, employ
-from sandbox.jail.history import History
+from sandbox.jail.history import PAUSES, History
 from sandbox.jail.process import REAP_SECONDS
 from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
+from sandbox.jail.surroundings import CHANGED_MEANWHILE, MOVED_ON, Surroundings
 from sandbox.jail.turns import Turns
-from sandbox.jail.watching import Sample, look
+from sandbox.jail.watching import Glance, Sample, judge, look
 
 WATCH_SECONDS: Final = 1.0
 """How often a worker is looked at from outside."""
@@ -46,22 +46,9 @@ LEVEL_SECONDS: Final = 10.0
 MAX_EVENTS: Final = 64
 
 _BLIND_SECONDS: Final = 0.02  # where the kernel does not tell that a process is over
-_CPU_SHARE: Final = 0.5  # of the limit of its life, after which a worker is replaced
-_IDLE_SHARE: Final = 0.3  # of a processor, which nobody uses who waits for a request
 _SPIN_SECONDS: Final = 0.001
 
-BUSY_WHILE_IDLE: Final = Ended(Ending.BREACH, "the worker works while nobody asks it to")
-
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Glance:
-    """What was seen of a worker, and whether a call was in it."""
-
-    sample: Sample
-    idle: bool
-    calls: int
 
 
 class Keeper:
@@ -96,6 +83,7 @@ class Keeper:
         self._sleep = sleep
         self._conduct = conduct
         self._history = History(clock)
+        self._surroundings = Surroundings(spec)
         self._mutex = threading.Lock()
         self._worker: Employed | None = None
         self._failure: WorkerFailed | None = None
@@ -175,6 +163,7 @@ class Keeper:
     # -- the thread ----------------------------------------------------------------------------
 
     def _keep(self) -> None:
+        self._surroundings.open()
         try:
             while not self._stopping.is_set():
                 # Once it was told, its end is told too, though it was lifted before this thread came here.
@@ -188,6 +177,7 @@ class Keeper:
             logger.exception("the supervision of a worker failed; its jail is stopped")
         finally:
             self._stopping.set()
+            self._surroundings.close()
             self._conduct.leave(self._quarantine)
             self._turns.refuse(_stopped)
             if not self._began.is_set():
@@ -197,6 +187,7 @@ class Keeper:
     def _serve(self) -> Ended | WorkerFailed:
         """Start a worker and watch it to its end; return how it ended, or why it did not begin."""
         self._history.started()
+        mounts = self._surroundings.look()
         try:
             worker = employ(self._spec, entry=self._entry)
         except WorkerFailed as failure:
@@ -210,6 +201,8 @@ class Keeper:
             except WorkerFailed as failure:
                 return failure
             self._level_is_lost = False
+            if not self._surroundings.enclose(worker, self.report, mounts):
+                return worker.settle(CHANGED_MEANWHILE)
             self._note(Happening.STARTED, self.report.level.value, pid=process.pid)
             self._turns.allow()
             self._turns.offer(worker)
@@ -240,6 +233,8 @@ class Keeper:
         poll.register(process.errors, select.POLLIN)
         if process.handle is not None:
             poll.register(process.handle, select.POLLIN)
+        if worker.mounts is not None and self._surroundings.bell is not None:
+            poll.register(self._surroundings.bell, select.POLLPRI)
         step = WATCH_SECONDS if process.handle is not None else _BLIND_SECONDS
         next_look = time.monotonic() + WATCH_SECONDS
         reads, seen = True, None
@@ -255,6 +250,8 @@ class Keeper:
                 process.kill()
             if process.handle in ready:
                 time.sleep(_SPIN_SECONDS)  # the outer half is over and the inner one not quite
+            if self._surroundings.bell in ready:
+                self.renews(worker)
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + WATCH_SECONDS
                 seen = self._look(worker, seen)
@@ -272,8 +269,9 @@ class Keeper:
         poll.unregister(number)
         return False
 
-    def _look(self, worker: Employed, before: _Glance | None) -> _Glance | None:
+    def _look(self, worker: Employed, before: Glance | None) -> Glance | None:
         """Look at *worker* from outside, and end or retire it when that is due; return what was seen."""
+        self.renews(worker)
         idle, calls = self._turns.is_free(worker), worker.calls
         sample = look(worker.process)
         if isinstance(sample, Ended):
@@ -281,21 +279,25 @@ class Keeper:
         if not isinstance(sample, Sample):
             return None
         self.sample = sample
-        seconds = self._spec.limits.cpu_seconds
-        used = 0.0
-        if idle and before is not None and before.idle and before.calls == calls:
-            used = sample.cpu_seconds - before.sample.cpu_seconds
-        if used > WATCH_SECONDS * _IDLE_SHARE:
-            worker.end(BUSY_WHILE_IDLE)
-        elif sample.memory > self._memory_mark:
-            self._retire(worker, "it holds much memory")
-        elif seconds is not None and sample.cpu_seconds > seconds * _CPU_SHARE:
-            self._retire(worker, "it has used much of its processor time")
-        return _Glance(sample, idle, calls)
+        seen = Glance(sample, idle, calls)
+        limit = self._spec.limits.cpu_seconds
+        due = judge(seen, before, seconds=WATCH_SECONDS, cpu_limit=limit, memory_mark=self._memory_mark)
+        if due is not None and due.kind.is_planned:
+            self._retire(worker, due)
+        elif due is not None:
+            worker.end(due)
+        return seen
 
-    def _retire(self, worker: Employed, why: str) -> None:
+    def renews(self, worker: Employed) -> bool:
+        """Say whether *worker* sees other mounts than there are; then it is replaced, and nobody else talks to it."""
+        if not self._surroundings.have_changed(worker):
+            return False
+        self._retire(worker, MOVED_ON)
+        return True
+
+    def _retire(self, worker: Employed, retirement: Ended) -> None:
         """Replace *worker* at once when it is idle, else when its caller is done."""
-        worker.retirement = Ended(Ending.RECYCLED, why)
+        worker.retirement = retirement
         if self._turns.withdraw_free(worker):
             worker.end(worker.retirement)
 
@@ -304,7 +306,7 @@ class Keeper:
         if isinstance(outcome, Ended):
             self._note(Happening.ENDED, outcome.why, ending=outcome.kind)
             if outcome.kind.is_planned:
-                return 0
+                return PAUSES[0] if outcome is CHANGED_MEANWHILE else 0
             breach = outcome.kind is Ending.BREACH
         else:
             self._note(Happening.NOT_STARTED, outcome.why)

@@ -11,7 +11,7 @@ a host may allow the namespaces and then refuse the mounts, and there is no way 
 
 A descriptor of a directory from outside would lead out again, whatever is mounted: the caller closes them all.
 Mounts inside the workspace come along (a workspace without them would be another one), under the same
-restrictions.
+restrictions. What is mounted or unmounted afterwards does not: `surroundings.py` has the worker replaced then.
 """
 
 from __future__ import annotations

@@ -45,6 +45,10 @@ class Recycling:
     memory: int = 256 * MIB
 
 
+class _OutdatedError(Exception):
+    """The worker sees other mounts than there are; nothing was sent."""
+
+
 class Jail:
     """One worker for one `JailSpec`. Synchronous and thread-safe; started once, stopped once.
 
@@ -171,6 +175,8 @@ class Jail:
                 if first is not None:
                     raise first from busy
                 raise
+            except _OutdatedError:
+                pass  # the next one sees what there is
 
     def accuse(self, why: str) -> None:
         """End the worker for a breach that only its caller could see, such as a reply beyond what was granted."""
@@ -191,6 +197,8 @@ class Jail:
                 raise Abandoned("the caller gave up")
             if not time.monotonic() < deadline - LEAST_SECONDS:
                 raise JailBusy("the worker was not free in time")
+            if self._keeper.renews(worker):
+                raise _OutdatedError
             worker.calls += 1
             return worker.ask(frame, number=number, until=deadline, abandoned=abandoned)
         finally:

@@ -18,6 +18,12 @@ from sandbox.jail.process import WorkerProcess
 NO_INNER_HALF: Final = Ended(Ending.BREACH, "the worker does not have the process that its report speaks of")
 EXTRA_CHILD: Final = Ended(Ending.BREACH, "the worker has a process that it must not have")
 EXTRA_THREAD: Final = Ended(Ending.BREACH, "the worker has a thread that it must not have")
+BUSY_WHILE_IDLE: Final = Ended(Ending.BREACH, "the worker works while nobody asks it to")
+MUCH_MEMORY: Final = Ended(Ending.RECYCLED, "it holds much memory")
+MUCH_TIME: Final = Ended(Ending.RECYCLED, "it has used much of its processor time")
+
+_CPU_SHARE: Final = 0.5  # of the limit of its life, after which a worker is replaced
+_IDLE_SHARE: Final = 0.3  # of a processor, which nobody uses who waits for a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,31 @@ class Sample:
     memory: int
     cpu_seconds: float
     threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What was seen of a worker, and whether a call was in it."""
+
+    sample: Sample
+    idle: bool
+    calls: int
+
+
+def judge(
+    seen: Glance, before: Glance | None, *, seconds: float, cpu_limit: int | None, memory_mark: int
+) -> Ended | None:
+    """Return the end that is due after what was *seen*, and *before* it at least so many *seconds* ago."""
+    used = 0.0
+    if seen.idle and before is not None and before.idle and before.calls == seen.calls:
+        used = seen.sample.cpu_seconds - before.sample.cpu_seconds
+    if used > seconds * _IDLE_SHARE:
+        return BUSY_WHILE_IDLE
+    if seen.sample.memory > memory_mark:
+        return MUCH_MEMORY
+    if cpu_limit is not None and seen.sample.cpu_seconds > cpu_limit * _CPU_SHARE:
+        return MUCH_TIME
+    return None
 
 
 def children(pid: int) -> list[int]:

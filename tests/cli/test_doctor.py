@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -28,8 +26,9 @@ from fsnotes.state import StateFolder
 from sandbox import Root, records
 from sandbox.errors import WorkerUnable
 from sandbox.jail.attacks import ATTACKS
-from sandbox.jail.report import LAYERS, Report
+from sandbox.jail.report import LAYERS, Level, Report
 from sandbox.jail.trial import Outcome
+from tests.accounts import interpreter, reachable
 from tests.cli.hosts import fsnotes_on
 from tests.cli.shell import FSNOTES, ROOT, SECONDS, Done, Shell, refused, serving
 from tests.cli.test_places import workspaces
@@ -241,6 +240,29 @@ def test_what_the_files_system_lacks_is_a_weakness(shell: Shell, monkeypatch: py
         assert word in done.out
     (workspace,) = report(shell.call("doctor", "Notes", "--jail", "off", "--json"))["workspaces"]
     assert len(workspace["weaknesses"]) == 3
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+def test_a_table_of_mounts_that_cannot_be_read_is_a_weakness_of_a_tree_of_its_own(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    require_jail()
+    if level == "full" and jail_level()[0].value != "full":
+        pytest.skip("needs namespaces")
+    monkeypatch.setattr("sandbox.mounts.obstacle", lambda: "it is not there")
+    if level == "contained":
+        real = diagnosis.begin_at_best
+        monkeypatch.setattr(
+            diagnosis,
+            "begin_at_best",
+            lambda spec, **how: real(records.replace(spec, want=Level(level)), **how),
+        )
+    found = report(shell.call("doctor", "Notes", "--json"))
+    assert found["host"]["mountTable"] == "it is not there"
+    (workspace,) = found["workspaces"]
+    assert workspace["ok"]
+    said = [weakness for weakness in workspace["weaknesses"] if "mounted or unmounted" in weakness]
+    assert (len(said), workspace["level"]) == (1 if level == "full" else 0, level)
 
 
 # -- when it is not content ----------------------------------------------------------------------------
@@ -531,22 +553,6 @@ def test_root_examines_the_workspace_of_somebody_else_as_that_account(common: Sh
     assert "read_keys" not in possible(workspace)
 
 
-def _reachable(folder: Path) -> bool:
-    return all(path.stat().st_mode & 0o001 for path in folder.parents)
-
-
-def _interpreter() -> tuple[str, dict[str, str]] | None:
-    """Return an interpreter of this version that any account may run, and what it needs to find our packages."""
-    ours = os.path.realpath(sys.executable)
-    system = os.path.realpath("/usr/bin/python3")
-    version = f"python{sysconfig.get_python_version()}"
-    packages = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
-    for each in (ours, system):
-        if os.path.exists(each) and _reachable(Path(each)) and (each == ours or version in each):
-            return each, {"PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"}
-    return None
-
-
 @pytest.mark.parametrize("host", [None, "container"])
 def test_both_outputs_say_what_workers_get_of_the_state_that_run_as_somebody_else(
     common: Shell, host: str | None
@@ -607,14 +613,14 @@ def test_an_ordinary_account_examines_its_own_workspace(common: Shell, temporari
     if os.geteuid() != 0:
         pytest.skip("needs root, to become somebody else; else all tests are this one")
     require_jail()
-    found = _interpreter()
-    if found is None or not _reachable(ROOT / "fsnotes"):
+    found = interpreter()
+    if found is None or not reachable(ROOT / "fsnotes"):
         pytest.skip("needs an interpreter and a checkout that every account may read")
-    interpreter, environ = found
+    python, environ = found
     for path in (common.home, common.vault):
         os.chown(path, USER, USER)
     done = subprocess.run(
-        [interpreter, "-m", "fsnotes", "doctor", "Notes", "--json", "--jail", "require"],
+        [python, "-m", "fsnotes", "doctor", "Notes", "--json", "--jail", "require"],
         cwd=common.home,
         env={"HOME": str(common.home), "TMPDIR": str(temporaries), **environ},
         user=USER,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -127,6 +128,36 @@ def allowed_mount(household: Household) -> None:
     with pytest.raises(FsnotesError):
         answer(service, ALICE, uri, "mnt/a.md", asked, accept("mnt/a.md"))
     assert (elsewhere / "a.md").read_text() == TEXT
+
+
+def mounts_that_come_and_go(household: Household) -> None:
+    """What is mounted while a product serves is refused from then on, or served; nothing is written beneath it."""
+    place = household.vault / "usb"
+    place.mkdir()
+    for household.is_jailed in (False, jail_level()[0].rank >= Level.CONTAINED.rank):
+        for household.policy in (Policy(), Policy(mounts=Mounts.ALLOW)):
+            product, uri = household.product(), household.uri
+            service = product.service
+            assert service.create(ALICE, uri, "usb/before", "x").reply.path == "usb/before.md"
+            mount("-t", "tmpfs", "none", str(place))
+            (place / "stick.md").write_text(TEXT)
+            if household.policy.mounts is Mounts.ALLOW:
+                assert service.create(ALICE, uri, "usb/new", "x").reply.path == "usb/new.md"
+                assert service.read(ALICE, uri, "usb/stick").text == TEXT
+            else:
+                for refused in (
+                    lambda: service.create(ALICE, uri, "usb/new", "x"),  # noqa: B023 - called at once
+                    lambda: service.read(ALICE, uri, "usb/stick"),  # noqa: B023
+                ):
+                    with pytest.raises(NotAllowed):
+                        refused()
+                listed = service.list(ALICE, uri, recursive=True).document()
+                assert [item["reason"] for item in listed["skipped"]] == ["mount"]
+            subprocess.run(["umount", str(place)], check=True)
+            assert sorted(path.name for path in place.iterdir()) == ["before.md"]
+            assert service.read(ALICE, uri, "usb/before").text == "x"
+            product.close()
+            (place / "before.md").unlink()
 
 
 def full_disk(household: Household) -> None:
@@ -255,6 +286,7 @@ CASES: tuple[Callable[[Household], None], ...] = (
     mount_over_a_confirmed_note,
     trash_that_is_a_mount,
     allowed_mount,
+    mounts_that_come_and_go,
     full_disk,
     small_disk,
     quota_beside_a_mount,
