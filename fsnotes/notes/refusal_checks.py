@@ -50,7 +50,7 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
-        case errors.OutcomeUnknown() | errors.SurveyOutdated() | errors.TooMuchToRelink():
+        case errors.OutcomeUnknown() | errors.SurveyOutdated():
             return isinstance(command, MoveNotes)
         case errors.MovePending():
             return isinstance(command, SurveyMove) or (isinstance(command, MoveNotes) and command.dry_run)
