@@ -148,9 +148,17 @@ def _paths(text: str) -> tuple[str, ...]:
         paths = json.loads(text)
     except (ValueError, RecursionError):
         raise foreign_cursor() from None
-    if type(paths) is not list or not all(type(path) is str for path in paths):
+    if type(paths) is not list or not all(type(path) is str and _is_text(path) for path in paths):
         raise foreign_cursor()
     return tuple(paths)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # -- a page ------------------------------------------------------------------------------------------

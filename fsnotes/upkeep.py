@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from fsnotes.errors import Busy, FsnotesError
+from fsnotes.errors import Busy, FsnotesError, Unavailable
 from fsnotes.freshness import Progress, Standing
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.model import is_note
@@ -62,8 +62,9 @@ _log = logging.getLogger("fsnotes.upkeep")
 class Upkeep:
     """Keeps one index. Thread-safe; close it.
 
-    *keep* does what is next, and *watch* begins to watch the notes, or raises what `Root.watch` raises. Nothing is done
-    before `start`.
+    *keep* does what is next, and *watch* begins to watch the notes, or raises what `Root.watch` raises. Where the
+    policy lets one file have several names (*has_aliases*), nobody tells of a write under the others, so the index is
+    never taken to be settled. Nothing is done before `start`.
     """
 
     def __init__(
@@ -72,8 +73,10 @@ class Upkeep:
         keep: Callable[[KeepIndex], IndexKept],
         watch: Callable[[], Watcher],
         *,
+        has_aliases: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._has_aliases = has_aliases
         self._name = name
         self._keep = keep
         self._watch = watch
@@ -111,10 +114,13 @@ class Upkeep:
     def standing(self) -> Standing:
         """Return how the index stands. Waits at most for SETTLE_SECONDS and PATIENCE_SECONDS."""
         watcher = self._watcher
-        if watcher is None or not watcher.settle(SETTLE_SECONDS):
+        if watcher is None or self._has_aliases or not watcher.settle(SETTLE_SECONDS):
+            return Standing(settled=False)
+        if any(item.reason == "hard_link" for item in self._skipped):
+            # When one of its names goes, the other becomes a note, and nobody says so.
             return Standing(settled=False)
         dirty = watcher.look()
-        if not dirty.everything and not dirty.unwatched and not _is_little(dirty):
+        if not dirty.everything and not _is_blind(dirty) and not _is_little(dirty):
             dirty = self._waited(watcher)
         kept = self._kept
         if kept is None or not kept.complete or not _is_little(dirty):
@@ -187,6 +193,9 @@ class Upkeep:
 
     def _turn(self) -> float:
         """Make one call, and return how long nothing is to be done after it."""
+        if self._watcher is not None and self._watcher.has_ended:
+            self._watcher = None
+            raise Unavailable("the watcher of the workspace has ended")
         if self._watcher is None:
             self._watcher = self._begun_watching()
         watcher = self._watcher
@@ -216,7 +225,10 @@ class Upkeep:
 
     def _begun_watching(self) -> Watcher | None:
         try:
-            return self._watch()
+            watcher = self._watch()
+            if self._stopping:
+                watcher.close()
+            return watcher
         except SandboxError as error:
             _log.info("workspace %r is not watched: %s", self._name, error)
             return None
@@ -239,7 +251,7 @@ class Upkeep:
         return ()
 
     def _period(self, dirty: Dirty | None) -> float:
-        return UNWATCHED_SECONDS if dirty is None or dirty.unwatched else SURVEY_SECONDS
+        return UNWATCHED_SECONDS if dirty is None or _is_blind(dirty) else SURVEY_SECONDS
 
 
 def _changed(dirty: Dirty) -> tuple[str, ...]:
@@ -249,9 +261,15 @@ def _changed(dirty: Dirty) -> tuple[str, ...]:
 
 def _is_waiting(dirty: Dirty) -> bool:
     """Say whether there is something to take in. What is not watched counts as dirty for ever, and has its own time."""
-    return not dirty.unwatched and (dirty.everything or bool(dirty.files or dirty.folders))
+    return not _is_blind(dirty) and (dirty.everything or bool(dirty.files or dirty.folders))
+
+
+def _is_blind(dirty: Dirty) -> bool:
+    """Say whether there are notes of which no change is told. In a folder that may not be read there are none."""
+    return any(each.reason.name != "DENIED" for each in dirty.unwatched)
 
 
 def _is_little(dirty: Dirty) -> bool:
     """Say whether a search can look into all that is dirty."""
-    return not (dirty.everything or dirty.folders or dirty.unwatched) and len(dirty.files) <= MOST_PATHS
+    few = len(dirty.files) <= MOST_PATHS
+    return few and not (dirty.everything or dirty.folders or _is_blind(dirty))

@@ -34,6 +34,7 @@ from fsnotes.upkeep import Upkeep
 from sandbox import ROOT, Root
 from sandbox.errors import RootUnusable, SandboxError
 from sandbox.names import display
+from sandbox.policy import HardLinks, Links
 from sandbox.uris import FileUri
 
 if TYPE_CHECKING:
@@ -205,7 +206,15 @@ def build(
             root.close()
         raise
     runner = GuardedRunner(inner, quarantine.stands)
-    upkeeps = {name: Upkeep(name, partial(runner.keep, name), watch) for name, watch in watches.items()}
+    upkeeps = {
+        each.name: Upkeep(
+            each.name,
+            partial(runner.keep, each.name),
+            watches[each.name],
+            has_aliases=each.policy.links is Links.WITHIN or each.policy.hard_links is HardLinks.ALLOW,
+        )
+        for each in settings.workspaces
+    }
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),

@@ -94,6 +94,11 @@ class Watcher:
         """A number that grows whenever something is marked; while it stays, `look` returns the same."""
         return self._marks.generation
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it tells of nothing any more."""
+        return self._ended
+
     def look(self) -> Dirty:
         """Return what is dirty; it stays so until it is cleared."""
         return self._marks.look()

@@ -30,7 +30,9 @@ def title_of(data: bytes, name: str) -> str:
     except UnicodeDecodeError:
         return stem(name)
     found = frontmatter.title(data) or _first_heading(text) or stem(name)
-    return " ".join(found.split())[:MAX_TITLE].rstrip()
+    # An escape in YAML can be half a character, which is no text anywhere else.
+    whole = found.encode("utf-8", "replace").decode("utf-8")
+    return " ".join(whole.split())[:MAX_TITLE].rstrip()
 
 
 def _first_heading(text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from fsnotes.errors import InvalidArgument
 from fsnotes.hits import NotesFound
 from fsnotes.service import Service
 from sandbox.errors import WatchUnavailable
-from sandbox.policy import Policy
+from sandbox.policy import Links, Policy
 from tests.notes.index import oracle
 from tests.service.conftest import ALICE, BOB, Household
 
@@ -465,3 +466,73 @@ def test_a_large_note_is_found_by_its_text_and_counted_where_its_tags_must_be_kn
             )
         listed = pages(service, household, "zebra", tag="tag")
         assert [hit.path for page in listed for hit in page.hits] == ["small.md"]
+
+
+def test_a_forged_cursor_is_refused_and_accuses_nobody(household: Household) -> None:
+    for number in range(8):
+        household.write(f"{number}.md", "word")
+    with kept(household) as service:
+        cursor = service.search(ALICE, household.uri, "word", limit=2).cursor
+        assert cursor is not None
+        parts = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).split(b"\0")
+        mark = parts[2].split(b":")
+        for forged in (b"1.1.1.1", b".".join(b"%012d" % number for number in range(190)), b"zzz"):
+            for done in (b"0", b"150", mark[0]):
+                changed = [*parts[:2], b":".join((done, mark[1], forged)), *parts[3:]]
+                text = base64.urlsafe_b64encode(b"\0".join(changed)).decode().rstrip("=")
+                for _ in range(3):
+                    try:
+                        found = service.search(ALICE, household.uri, "word", limit=5, cursor=text)
+                    except InvalidArgument:
+                        continue
+                    assert len({hit.path for hit in found.hits}) == len(found.hits)
+        half = [*parts[:-1], b'["\\ud800"]']
+        text = base64.urlsafe_b64encode(b"\0".join(half)).decode().rstrip("=")
+        with pytest.raises(InvalidArgument):
+            service.search(ALICE, household.uri, "word", cursor=text)
+        assert len(paths(service, household, "word")) == 8
+
+
+def test_notes_that_stay_come_once_though_they_are_looked_at_again_between_pages(
+    household: Household,
+) -> None:
+    for number in range(60):
+        household.write(f"f/{number}.md", "word")
+    product = household.product()
+    product.keep_indexes()
+    settle(product)
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = product.service.search(ALICE, household.uri, "word", limit=7, cursor=cursor)
+        found += [hit.path for hit in page.hits]
+        cursor = page.cursor
+        if cursor is None:
+            break
+        (household.vault / "f").chmod(0o750 if len(found) % 2 else 0o755)
+        settle(product)
+    assert len(found) == len(set(found)) == 60
+
+
+def test_links_and_hard_links_are_followed_by_every_search(household: Household) -> None:
+    if household.resolver == "walk":
+        pytest.skip("links are followed by openat2 alone")
+    household.policy = Policy(links=Links.WITHIN)
+    household.write("real/note.md", "apple")
+    (household.vault / "link.md").symlink_to("real/note.md")
+    with kept(household, settles=False) as service:
+        assert sorted(paths(service, household, "apple")) == ["link.md", "real/note.md"]
+        household.write("real/note.md", "banana")
+        assert sorted(paths(service, household, "banana")) == ["link.md", "real/note.md"]
+
+
+def test_a_note_that_loses_its_second_name_is_found(household: Household) -> None:
+    household.write("a.md", "word")
+    os.link(household.vault / "a.md", household.vault / "b.md")
+    with kept(household, settles=False) as service:
+        end = time.monotonic() + SECONDS
+        while not service.search(ALICE, household.uri, "word").skipped and time.monotonic() < end:
+            time.sleep(0.01)
+        assert paths(service, household, "word") == []
+        os.unlink(household.vault / "b.md")
+        assert paths(service, household, "word") == ["a.md"]

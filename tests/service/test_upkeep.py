@@ -142,3 +142,18 @@ def test_a_watcher_that_ended_is_no_proof_of_anything(disk: Tree, tmp_path: Path
             assert made._watcher is not None
             made._watcher.close()
             assert not made.standing().settled
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_watcher_that_ends_by_itself_is_replaced_and_nothing_spins(disk: Tree) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        with keeping(root, index) as made:
+            settle(made)
+            before = len(index.asked)
+            assert made._watcher is not None
+            made._watcher.close()
+            settle(made)
+            assert len(index.asked) - before < 20
+            disk.build("root/a.md: text")
+            index.wait(lambda asked: any("a.md" in command.paths for command in asked))

@@ -241,8 +241,13 @@ class Builder:
             _, path = self._queue.pop()
             row = self._vault.row(path)
             if isinstance(row, Row):
-                rows.append(row)
                 size += row.stat.size
+                known = self._store.doc(path)
+                if known is not None and known.etag == row.etag and known.reason == row.reason:
+                    # It keeps its id: who goes on with a search finds it where it was.
+                    self._store.confirm(known.id, row.stat, sure=row.sure)
+                else:
+                    rows.append(row)
             else:
                 if row is not None:
                     self.left_out.add(Skipped(path, 1, row))

@@ -97,7 +97,7 @@ def comb(
     below = _HIGHEST if after is None else after.id + (after.offset > 0)
     offset = 0 if after is None else after.offset
     with reader.view() as view:
-        rows = _rows(view, pattern, asked, below)
+        rows = _rows(view, pattern, asked, below, known)
         left = _left(view, asked, below)
         state = standing(view)
     hits: list[Hit] = []
@@ -170,10 +170,12 @@ def _left(view: View, asked: Asked, below: int) -> int:
     return view.number("SELECT count(*) FROM notes WHERE notes MATCH ? AND rowid < ?", places, below)
 
 
-def _rows(view: View, pattern: Pattern, asked: Asked, below: int) -> list[tuple[int, str, Stat | None]]:
+def _rows(
+    view: View, pattern: Pattern, asked: Asked, below: int, known: Known
+) -> list[tuple[int, str, Stat | None]]:
     """Return the next notes that may match: id, path, and by what the file is known."""
     return [
-        (number, path, Stat(*stat) if sure else None)
+        (number, path, known.stat(sure, stat))
         for number, path, sure, *stat in _chosen(view, pattern, asked, below)
     ]
 

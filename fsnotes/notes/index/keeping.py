@@ -174,8 +174,8 @@ class Keeper:
         except IndexUnusable:
             self.renew()
             return tuple(notes)
-        except (Busy, Unavailable):
-            self._begin_again()
+        except (Busy, Unavailable) as failure:
+            self._begin_again(failure)
             raise
 
     def step(self) -> Progress:
@@ -190,12 +190,15 @@ class Keeper:
                 self._tend(end)
             else:
                 self._filling.step(end)
-            return self.progress()
+            progress = self.progress()
+            if progress.phase == "ready":
+                self._renewals = 0
+            return progress
         except IndexUnusable:
             self.renew()
             return self.progress()
-        except (Busy, Unavailable):
-            self._begin_again()
+        except (Busy, Unavailable) as failure:
+            self._begin_again(failure)
             raise
 
     def settle(self) -> Progress:
@@ -207,17 +210,18 @@ class Keeper:
         except IndexUnusable:
             self.renew()
             return self.progress()
-        except (Busy, Unavailable):
-            self._begin_again()
+        except (Busy, Unavailable) as failure:
+            self._begin_again(failure)
             raise
 
     def _fillings(self) -> list[_Filling]:
         return [self._filling, *([] if self._next is None else [self._next])]
 
-    def _begin_again(self) -> None:
+    def _begin_again(self, failure: Exception) -> None:
         """After a failure: what was not committed is gone, so everything is compared again."""
         self._drop_next()
-        self._may_compact = False
+        # A reader that takes long is soon gone; a disk that is full is not.
+        self._may_compact = self._may_compact and isinstance(failure, Busy)
         self._filling.store.undo()
         self._filling = _Filling(self._vault, self._filling.store)
 
@@ -277,6 +281,7 @@ class Keeper:
                     store.remove([doc.path])
                 else:
                     store.put([row])
+            store.renew_generation()
             store.commit()
         elif self._may_compact and self._is_worn(dead):
             self._next = _Filling(self._vault, Store(self._folder, NEXT, boot=self._boot))

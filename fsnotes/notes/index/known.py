@@ -18,7 +18,7 @@ from fsnotes.notes.index.rows import Stat
 _MOST: Final = 500
 """How many paths one statement compares with."""
 
-NEXT_ID: Final = "SELECT coalesce(max(id), 0) + 1 FROM docs"
+NEXT_ID: Final = "SELECT next FROM meta"
 
 
 class Known(NamedTuple):
@@ -35,6 +35,10 @@ class Known(NamedTuple):
         """Say whether the note with this id, at this path, is one of them as far as the index can tell."""
         return (self.upto is None or number < self.upto) and path not in self.without
 
+    def stat(self, sure: int, numbers: Iterable[int]) -> Stat | None:
+        """Return by what a file is known, None if it is not: see *sure* above."""
+        return Stat(*numbers) if sure and (self.upto is None or sure < self.upto) else None
+
 
 def unknown(
     reader: Reader, notes: Iterable[tuple[str, Stat]], *, generation: str, upto: int
@@ -49,8 +53,8 @@ def unknown(
         if standing(view).generation != generation:
             raise IndexUnusable("the search index was made anew")
         for start in range(0, len(paths), _MOST):
-            for path, number, *numbers in _docs(view, paths[start : start + _MOST]):
-                if number < upto and asked[path] == Stat(*numbers):
+            for path, number, sure, *numbers in _docs(view, paths[start : start + _MOST]):
+                if number < upto and sure < upto and asked[path] == Stat(*numbers):
                     del asked[path]
     return frozenset(asked)
 
@@ -75,7 +79,7 @@ def tags_known(reader: Reader, notes: Iterable[tuple[str, Stat]], *, prefix: str
         for start in range(0, len(paths), _MOST):
             known = {
                 number: path
-                for path, number, *numbers in _docs(view, paths[start : start + _MOST])
+                for path, number, _, *numbers in _docs(view, paths[start : start + _MOST])
                 if asked[path] == Stat(*numbers)
             }
             places = ", ".join("?" * len(known))
@@ -109,7 +113,7 @@ def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, k
         for start in range(0, len(paths), _MOST):
             known = {
                 number: path
-                for path, number, *numbers in _docs(view, paths[start : start + _MOST])
+                for path, number, _, *numbers in _docs(view, paths[start : start + _MOST])
                 if asked[path] == Stat(*numbers)
             }
             places = ", ".join("?" * len(known))
@@ -122,6 +126,6 @@ def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, k
 def _docs(view: View, paths: list[str]) -> list[tuple[Any, ...]]:
     places = ", ".join("?" * len(paths))
     return view.rows(
-        f"SELECT path, id, ino, size, mtime FROM docs WHERE sure AND reason IS NULL AND path IN ({places})",  # noqa: S608 - question marks
+        f"SELECT path, id, sure, ino, size, mtime FROM docs WHERE sure AND reason IS NULL AND path IN ({places})",  # noqa: S608 - question marks
         *paths,
     )

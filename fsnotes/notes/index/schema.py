@@ -4,7 +4,8 @@
   FTS5 costs a few bytes less for each word. Ids are never used again.
 - `docs`: one row for each note, under the same id. *held* is JSON: the stems and tags that other tables have of it, so
   that they can be deleted, and its headings. A note that cannot be read as text has a *reason* and no words. *sure* is
-  0 for one that was read within the tick of the clock in which it was written: it may have been written once more.
+  0 for one that was read within the tick of the clock in which it was written: it may have been written once more. Else
+  it is the id that was next when that was found out.
 - `links`: which notes have links that lead to a file of this name (`contents.link_stem`).
 - `tags`: which notes have a tag, in which spelling if not that of the key, and how often.
 - `masked`: ids whose words do not count any more (*moved* 0), since nothing can be deleted from `notes` without the

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable, InvalidArgument
@@ -83,6 +84,9 @@ class Position(NamedTuple):
             raise InvalidArgument("cursor", "not one of this query")
         done, below, best = found.groups()
         ids = tuple(int(each, 36) for each in best.split(".")) if best else ()
+        # SAFETY: a note that is named twice would be told of twice, which no honest worker does.
+        if len(set(ids)) < len(ids) or len(ids) > MOST_BEST or int(done) > len(ids) or int(below) > _HIGHEST:
+            raise InvalidArgument("cursor", "not one of this query")
         return cls(ids, int(done), int(below))
 
 
@@ -159,6 +163,12 @@ def candidates(view: View, asked: Asked, *, after: Position | None, most: int, k
         raise IndexUnusable("the search index holds what was never written") from error
 
 
+@lru_cache(maxsize=32_768)
+def _place(text: str) -> Place:
+    """Return a title or a name, folded once for all searches: after a folder is renamed there may be thousands."""
+    return Place(text)
+
+
 def _id_at(position: Position) -> int:
     """Return the id of the match at a position that `_behind` gave."""
     return position.below if position.below < _HIGHEST else position.best[position.done - 1]
@@ -199,7 +209,7 @@ class _Search:
                 continue
             path, title, sure, *stat = docs[number]
             if known.has(number, path) and self._asked.admits(path):
-                yield Candidate(position, path, title or title_from(path), Stat(*stat) if sure else None)
+                yield Candidate(position, path, title or title_from(path), known.stat(sure, stat))
 
     def _expression(self, columns: str = "") -> str:
         asked = self._asked
@@ -291,7 +301,7 @@ class _Search:
                 return lambda number, _path, _title: number in marked
 
     def _stands_in(self, words: Words, text: str) -> bool:
-        return self._asked.matcher.stands_in(words, Place(text))
+        return self._asked.matcher.stands_in(words, _place(text))
 
     def _ids(self, found_by: str) -> set[int]:
         return {number for (number,) in self._view.rows(_MOVED_IDS, found_by)}

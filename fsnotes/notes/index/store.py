@@ -73,7 +73,7 @@ class Store:
         self._connection = found
         self._identity = folder.identity(name)
         row = found.execute("SELECT generation, clean, next, complete FROM meta").fetchone()
-        self.generation: Final[str] = row[0]
+        self.generation: str = row[0]
         self._clean = bool(row[1])
         self._next: int = row[2]
         self._complete = bool(row[3])
@@ -235,7 +235,16 @@ class Store:
                 if row.words is not None:
                     words.append((number, *row.words))
                 docs.append(
-                    (number, row.path, *row.stat, int(row.sure), row.etag, row.title, row.reason, row.held)
+                    (
+                        number,
+                        row.path,
+                        *row.stat,
+                        number if row.sure else 0,
+                        row.etag,
+                        row.title,
+                        row.reason,
+                        row.held,
+                    )
                 )
                 links += [(stem, number) for stem in row.stems]
                 tags += [(key, number, name, uses) for key, name, uses in row.tags]
@@ -272,7 +281,11 @@ class Store:
         with self._translating():
             self._begin()
             self._connection.execute("UPDATE docs SET path = ? WHERE id = ?", (path, number))
-            self._connection.execute("INSERT OR IGNORE INTO masked VALUES (?, 1)", (number,))
+            # What has no words says no former path.
+            self._connection.execute(
+                "INSERT OR IGNORE INTO masked SELECT id, 1 FROM docs WHERE id = ? AND reason IS NULL",
+                (number,),
+            )
             self.written += 1
 
     def confirm(self, number: int, stat: Stat, *, sure: bool) -> None:
@@ -281,9 +294,18 @@ class Store:
             self._begin()
             self._connection.execute(
                 "UPDATE docs SET ino = ?, size = ?, mtime = ?, sure = ? WHERE id = ?",
-                (*stat, int(sure), number),
+                (*stat, self._next if sure else 0, number),
             )
+            # An id is passed over, so that a search which began before this can tell.
+            self._next += 1
             self.written += 1
+
+    def renew_generation(self) -> None:
+        """Have the file be another one for whoever goes on with a search: notes got other ids. Raises as `put` does."""
+        with self._translating():
+            self._begin()
+            self.generation = os.urandom(8).hex()
+            self._connection.execute("UPDATE meta SET generation = ?", (self.generation,))
 
     def _remove(self, number: int, reason: str | None, held: str) -> None:
         execute, many = self._connection.execute, self._connection.executemany

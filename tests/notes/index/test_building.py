@@ -426,3 +426,38 @@ def test_tags_are_counted_once_however_often_a_call_ends_among_known_notes(shelf
             break
     assert found == {"all": 100, "new": 15} | {f"t{number}": 1 for number in range(100)}
     assert calls > 3
+
+
+def test_half_a_character_in_a_title_is_none(shelf: Shelf) -> None:
+    shelf.write("half.md", '---\ntitle: "a\\ud800b"\ntags: ["t\\ud800u"]\nk: "v\\udfff"\n---\nword')
+    assert shelf.settle().indexed == 1
+    assert [hit.title for hit in shelf.hits("word")] == ["a\ufffdb"]
+
+
+def test_a_renamed_folder_of_notes_that_are_no_text_leaves_nothing_to_do(shelf: Shelf) -> None:
+    for number in range(250):
+        shelf.write(f"old/{number}.md", b"\xff")
+    shelf.settle()
+    os.rename(shelf.vault_path / "old", shelf.vault_path / "new")
+    shelf.look_again()
+    assert any(shelf.keep().step().idle for _ in range(50))
+    assert rows(shelf, "SELECT count(*) FROM masked") == [(0,)]
+
+
+def test_a_note_that_is_read_again_and_is_the_same_keeps_its_id(shelf: Shelf) -> None:
+    for number in range(10):
+        (shelf.vault_path / f"{number}.md").write_text("word")  # just now, so nobody is sure
+    shelf.settle()
+    before = rows(shelf, "SELECT path, id FROM docs ORDER BY path")
+    for path in shelf.vault_path.iterdir():
+        os.utime(path, ns=(OLD, OLD))
+    shelf.look_again()
+    assert rows(shelf, "SELECT path, id FROM docs ORDER BY path") == before
+
+
+def test_an_index_may_be_removed_any_number_of_times(shelf: Shelf) -> None:
+    for number in range(2 * keeping.MAX_RENEWALS):
+        shelf.write(f"{number}.md", "word")
+        assert shelf.look_again().indexed == number + 1
+        shelf.file.unlink()
+        assert shelf.look_again().indexed == number + 1
