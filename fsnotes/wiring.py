@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from fsnotes.access import Access, Principal, Workspace
@@ -22,24 +21,21 @@ from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.freshness import Progress
+from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
-from fsnotes.notes.model import is_note
 from fsnotes.notes.replies import Skipped
-from fsnotes.notes.scope import Scope
 from fsnotes.quarantine import Quarantine
 from fsnotes.runners import GuardedRunner, InlineRunner, Runner
 from fsnotes.service import Service
 from fsnotes.state import Part, StateFolder
 from fsnotes.upkeep import Upkeep
-from sandbox import ROOT, Root
-from sandbox.errors import RootUnusable, SandboxError
+from sandbox import Root
+from sandbox.errors import SandboxError
 from sandbox.names import display
-from sandbox.policy import HardLinks, Links
 from sandbox.uris import FileUri
 
 if TYPE_CHECKING:
     from fsnotes.workers import WorkerMaker
-    from sandbox.watcher import Watcher
 
 SWEEP_SECONDS: Final = 3600.0
 LOOK_SECONDS: Final = 1.0
@@ -195,8 +191,7 @@ def build(
             )
         weaker = _weaknesses(roots) if inspect == "try" else ()
         watches = {
-            workspace.name: _watch(workspace, roots[workspace.name][0], resolver=resolver)
-            for workspace in settings.workspaces
+            each.name: watching(each, roots[each.name][0], resolver=resolver) for each in settings.workspaces
         }
         inner, clear, end, notices = _runner(
             settings, state, parts, roots, resolver=resolver, worker=worker, quarantine=quarantine
@@ -206,15 +201,7 @@ def build(
             root.close()
         raise
     runner = GuardedRunner(inner, quarantine.stands)
-    upkeeps = {
-        each.name: Upkeep(
-            each.name,
-            partial(runner.keep, each.name),
-            watches[each.name],
-            has_aliases=each.policy.links is Links.WITHIN or each.policy.hard_links is HardLinks.ALLOW,
-        )
-        for each in settings.workspaces
-    }
+    upkeeps = keepers(settings, runner.keep, watches)
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),
@@ -240,33 +227,6 @@ def build(
         tuple(upkeeps.values()),
         clock,
     )
-
-
-def _watch(workspace: WorkspaceSettings, root: Root, *, resolver: ResolverChoice) -> Callable[[], Watcher]:
-    """Return what begins to watch the notes of *workspace*, if its folder is still the one of *root*."""
-    identity, scope = root.identity, Scope((ROOT,), workspace.ignore)
-
-    def watch() -> Watcher:
-        opened = Root.open(workspace.path, workspace.policy, resolver=resolver)
-        try:
-            if opened.identity != identity:
-                raise RootUnusable("another folder is there now")
-            return opened.watch(
-                folders=scope.admits, files=lambda path: is_note(path.name) and scope.admits(path)
-            )
-        finally:
-            opened.close()
-
-    return watch
-
-
-def _boot() -> str | None:
-    """Return the id of the running boot, None where nobody knows it."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read(64).strip() or None
-    except (OSError, ValueError):
-        return None
 
 
 def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:
@@ -302,7 +262,7 @@ def _runner(
     if settings.jail_mode == "off":
         quotas = {workspace.name: workspace.quota for workspace in settings.workspaces}
         own = {name: part.check_own() for name, part in parts.items()}
-        inline = InlineRunner(roots, quotas=quotas, parts=own, boot=_boot())
+        inline = InlineRunner(roots, quotas=quotas, parts=own, boot=boot_id())
         return inline, lambda _: None, lambda _: None, ()
     from fsnotes.jailing import Jailing  # what supervises workers is a third of all that a command loads
 
@@ -312,7 +272,7 @@ def _runner(
         state,
         parts,
         resolver=resolver,
-        boot=_boot(),
+        boot=boot_id(),
         make=worker,
         closed=quarantine.impose,
         is_closed=quarantine.stands,

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 from fsnotes.errors import NoteNotFound, PathRefused
 from fsnotes.notes.commands import Skipped
 from fsnotes.notes.index.bounds import CALL_BYTES
-from fsnotes.notes.index.rows import Row, Stat, row_of
-from fsnotes.notes.index.store import Doc, Store
+from fsnotes.notes.index.rows import Doc, Row, Stat, row_of
+from fsnotes.notes.index.store import Store
 from fsnotes.notes.model import is_note
 from fsnotes.notes.scanning import Finding, Position, Seen, reason_of, walk
 from fsnotes.notes.scope import Scope

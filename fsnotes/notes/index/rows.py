@@ -44,6 +44,18 @@ class Stat(NamedTuple):
         return cls(_signed(identity.ino), identity.size, _signed(identity.mtime_ns))
 
 
+class Doc(NamedTuple):
+    """What the index knows of a note without reading it."""
+
+    id: int
+    path: str
+    stat: Stat
+    sure: bool
+    etag: str
+    reason: str | None
+    moved: bool
+
+
 class Row(NamedTuple):
     """All that is written of a note. *words* are None for one that cannot be read as text, which has a *reason*."""
 

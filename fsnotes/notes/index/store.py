@@ -15,13 +15,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fsnotes.errors import Busy, IndexUnusable
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.files import BUSY as BUSY_CODES
 from fsnotes.notes.index.files import Folder, code_of, is_damage, translated
-from fsnotes.notes.index.rows import Row, Stat, held_of
+from fsnotes.notes.index.rows import Doc, Row, Stat, held_of
 
 TIMEOUT: Final = 0.25
 """How long a commit waits for readers, in seconds; they end within their call."""
@@ -41,18 +41,6 @@ _DOCS: Final = """
 """
 _COLUMNS: Final = ", ".join(schema.COLUMNS)
 _PLACES: Final = ", ".join("?" * len(schema.COLUMNS))
-
-
-class Doc(NamedTuple):
-    """What the index knows of a note without reading it."""
-
-    id: int
-    path: str
-    stat: Stat
-    sure: bool
-    etag: str
-    reason: str | None
-    moved: bool
 
 
 class Store:
