@@ -18,6 +18,7 @@ from fsnotes import jailed as product
 from fsnotes.errors import MovePending, NoteChanged, NoteExists, NoteNotFound, OutcomeUnknown, Unavailable
 from fsnotes.failures import describe
 from fsnotes.notes.etags import etag
+from fsnotes.notes.journal import NAME
 from fsnotes.notes.shapes import BadMessage
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
@@ -27,6 +28,9 @@ from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.records import replace
 from sandbox.steps import Step
+from tests.notes.killed_moves import JOURNAL_STEPS
+from tests.notes.test_move_kills import AFTER_THE_MOVE, NOT_IN_MOVES, NOTES, STEPS
+from tests.service import deadly
 from tests.service.conftest import ALICE, Household, accept, answer
 from tests.service.test_kills import (
     BEFORE_THE_EXCHANGE,
@@ -264,6 +268,71 @@ def test_a_move_after_a_worker_was_killed_in_one_keeps_every_link(household: Hou
         "c.md": b"see [[z]]\n",
         "d.md": b"and [x](z.md)\n",
     }
+
+
+VAULT = {path: text for path, text in NOTES.items() if isinstance(text, bytes)}
+MOVED = {
+    "folder": ("sub", "other/new"),
+    "note": ("sub/a", "other/b"),
+}
+
+
+def moved(household: Household, what: str, service: Service) -> None:
+    assert service.move(ALICE, household.uri, *MOVED[what]).outcome == "moved"
+
+
+def notes(household: Household) -> dict[str, bytes]:
+    left = household_temporaries(household)
+    return {
+        path: data
+        for path, data in household.files().items()
+        if path not in left and not path.startswith(".trash/")
+    }
+
+
+def test_each_step_of_a_journal_has_a_kill() -> None:
+    assert deadly.JOURNAL_STEPS == JOURNAL_STEPS
+    assert set(JOURNAL_STEPS) <= set(STEPS)
+
+
+@pytest.mark.parametrize("what", MOVED)
+@pytest.mark.parametrize("step", [step for step in STEPS if step not in NOT_IN_MOVES])
+def test_a_worker_killed_in_a_move_leaves_it_to_be_finished_or_undone_by_the_next_change(
+    household: Household, what: str, step: str
+) -> None:
+    """The next worker finds the journal, in the one folder beside the workspace that both of them have."""
+    for path, text in VAULT.items():
+        household.write(path, text)
+    service = meeting(household, kill_at=step)
+    expect_unknown(lambda: moved(household, what, service))
+    assert [line["outcome"] for line in household.audit()] == ["outcome_unknown"]
+    household.service().append(ALICE, household.uri, "log", "next")
+    after = notes(household)
+    if step in AFTER_THE_MOVE:
+        # Who repeats the call is told that it has been made.
+        with pytest.raises(NoteNotFound):
+            moved(household, what, household.service())
+        assert after.keys() == {_new_path(what, path) for path in VAULT}
+        old, new = (after[_new_path(what, path)] for path in ("top.md", "deep/er/d.md"))
+        assert (b"other" in old, b"other" in new) == (True, True)
+    else:
+        assert after == VAULT | {"log.md": b"log\nnext\n"}
+        # As if it had never been asked for, so it can be made.
+        moved(household, what, household.service())
+        assert notes(household).keys() == {_new_path(what, path) for path in VAULT}
+    (part,) = (household.top / "state" / "ws").iterdir()
+    assert not (part / NAME).exists()
+    # What was staged for each note is nobody's after a minute, and goes to the trash.
+    household.clock.now += 120
+    left = household.temporaries()
+    assert household.product().sweep() == len(left)
+    assert household.temporaries() == []
+
+
+def _new_path(what: str, path: str) -> str:
+    old, new = MOVED[what]
+    suffix = ".md" if what == "note" else "/"
+    return new + path.removeprefix(old) if path.startswith(old + suffix) else path
 
 
 def test_the_next_change_finds_a_fresh_worker(household: Household) -> None:

@@ -7,6 +7,7 @@ object: what became of each case.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import encodings.idna  # noqa: F401 - imported late by its name, and the interpreter may be out of reach then
@@ -220,7 +221,8 @@ def serve(order: Order, channel: socket.socket, process: int) -> dict[str, Any] 
             if line == b"send a folder":
                 channel.sendall(b"\n")
                 folder = os.open(f"{order.base}/outside", os.O_RDONLY)
-                socket.send_fds(channel, [b"\n"], [folder])
+                with contextlib.suppress(BrokenPipeError):  # it was killed for taking it, and is gone
+                    socket.send_fds(channel, [b"\n"], [folder])
                 os.close(folder)
             elif line:
                 channel.sendall(b"\n")
