@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from fsnotes.notes.markdown import angles
+from fsnotes.notes.markdown.angles import AUTOLINK
 from fsnotes.notes.markdown.blocks import Blocks, Joined
 from fsnotes.notes.markdown.definitions import LABEL, Definition, label_key
 from fsnotes.notes.markdown.destinations import inline_destination
@@ -98,7 +98,7 @@ def inlines(blocks: Blocks) -> Inlines:
 class _Scanner(Spans):
     """What has been found, and what is known of the text that is being looked through."""
 
-    __slots__ = ("_defined", "block_ids", "joined", "links", "tags")
+    __slots__ = ("_closing", "_defined", "block_ids", "joined", "links", "tags")
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,6 +108,8 @@ class _Scanner(Spans):
         self.joined: Joined | None = None
         """Where the text stands in the note, if it is not simply a stretch of it."""
         self._defined: dict[str, Link] = {}
+        # Where the last closing parenthesis of the text is; None before anybody asked.
+        self._closing: int | None = None
 
     def define(self, text: str, definition: Definition) -> None:
         """Add a link reference definition; of several with one label the first counts."""
@@ -192,6 +194,7 @@ class _Scanner(Spans):
         search = (FREQUENT if self.joined is None else SIGNIFICANT).search
         links = self.links
         self.forget()
+        self._closing = None
         openers: list[int] = []  # where brackets opened: twice the offset, plus one for that of an image
         dead = 0  # how many openers, from the bottom, can begin no link, since one stands behind them
         bracket = tag_end = -1
@@ -214,11 +217,7 @@ class _Scanner(Spans):
                         dead = len(openers)
                 elif text.startswith("[", position, end) and (wiki := wikilink_at(text, at, end)) is not None:
                     position = self._wikilink(text, at, wiki, embed=image)
-                    written = (
-                        inline_destination(text, position, end)
-                        if text.startswith("(", position, end)
-                        else None
-                    )
+                    written = self._written(text, position, end)
                     if written is not None:
                         # It begins where the wikilink in its brackets does, and reaches further.
                         links.insert(-1, self._inline(text, (at, position), written, embed=image))
@@ -297,11 +296,10 @@ class _Scanner(Spans):
         none.
         """
         inside = (opener, at + 1)
-        if text.startswith("(", at + 1, end):
-            written = inline_destination(text, at + 1, end)
-            if written is not None:
-                self.links.append(self._inline(text, inside, written, embed=embed))
-                return written[2]
+        written = self._written(text, at + 1, end)
+        if written is not None:
+            self.links.append(self._inline(text, inside, written, embed=embed))
+            return written[2]
         if not self._defined:
             return 0
         label = LABEL.match(text, at + 1, end)
@@ -330,6 +328,14 @@ class _Scanner(Spans):
         )
         return stop
 
+    def _written(self, text: str, start: int, end: int) -> tuple[int, int, int] | None:
+        """Return what stands in parentheses at *start*, and where it ends, if it is a destination."""
+        if not text.startswith("(", start, end):
+            return None
+        if self._closing is None:
+            self._closing = text.rfind(")", start, end)
+        return inline_destination(text, start, end) if start < self._closing else None
+
     def _inline(self, text: str, inside: Span, written: tuple[int, int, int], *, embed: bool) -> Link:
         """Return the link with the text between the brackets that *inside* covers and the destination as *written*."""
         first, last, end = written
@@ -350,7 +356,7 @@ class _Scanner(Spans):
 
     def _angle_end(self, text: str, at: int, end: int) -> int:
         """Take the autolink that begins at *at*, if it is one; return where it or the raw HTML ends, or go past it."""
-        url = angles.ABSOLUTE_URI.match(text, at, end) or angles.EMAIL.match(text, at, end)
+        url = AUTOLINK.match(text, at, end)
         if url is None:
             return self.html_end(text, at, end)
         inside = url.group(1)
