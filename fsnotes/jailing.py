@@ -28,6 +28,7 @@ from sandbox.jail.process import import_folders
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
+from sandbox.policy import Links
 from sandbox.resolve import ResolverChoice
 
 Roots = Mapping[str, tuple[Root, tuple[str, ...]]]
@@ -176,6 +177,7 @@ class Jailing:
             options=WorkerOptions(workspace.policy, self._resolver, workspace.quota).to_json(),
             import_paths=import_folders(*PACKAGES),
             identity=root.identity,
+            follows_links=workspace.policy.links is Links.WITHIN,
         )
 
     def _index(self, workspace: WorkspaceSettings) -> str | None:

@@ -50,7 +50,9 @@ class JailSpec:
     CONTAINED; what is *required* is the supervisor's to compare. *handler* names a factory as
     `package.module:function`; it is called after the lock-down with *options* (plain JSON values) and
     returns the function that answers. *import_paths* are the folders that the worker imports from.
-    *identity* is device and inode of the workspace: another folder at the path is refused.
+    *identity* is device and inode of the workspace: another folder at the path is refused. *follows_links* says
+    that the handler follows links within the workspace, which costs a worker without namespaces something else
+    (`seccomp.permit`).
     """
 
     workspace: str
@@ -62,6 +64,7 @@ class JailSpec:
     options: Mapping[str, Any] = MappingProxyType({})
     import_paths: tuple[str, ...] = ()
     identity: tuple[int, int] | None = None
+    follows_links: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -72,6 +72,7 @@ def order(spec: JailSpec) -> dict[str, Any]:
         },
         "options": dict(spec.options),
         "identity": None if spec.identity is None else list(spec.identity),
+        "follows_links": spec.follows_links,
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec, Limits, index_path, workspace_path
+from sandbox.jail.worker import order, read_order
 from tests.sandbox.jail.test_report import report
 
 GOOD: dict[str, Any] = {"workspace": "/home/me/notes", "kind": "rw", "handler": "a:b", "index": "/state/ws/1"}
@@ -53,6 +55,16 @@ def test_the_nearest_sensible_things_are_accepted(change: dict[str, Any]) -> Non
 def test_limits_that_no_worker_could_live_with_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError):
         Limits(**limits)
+
+
+def test_a_worker_reads_the_spec_that_it_was_given() -> None:
+    for spec in (
+        JailSpec(**GOOD),
+        JailSpec(
+            **GOOD, want=Level.CONTAINED, identity=(1, 2), follows_links=True, limits=Limits(cpu_seconds=3)
+        ),
+    ):
+        assert read_order(json.loads(json.dumps(order(spec)))) == spec
 
 
 def test_paths_inside_depend_on_the_namespaces() -> None:
