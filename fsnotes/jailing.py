@@ -33,6 +33,7 @@ from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.names import display
+from sandbox.policy import Links
 from sandbox.records import replace
 from sandbox.resolve import ResolverChoice
 
@@ -278,6 +279,7 @@ class Jailing:
             import_paths=import_folders(*PACKAGES),
             identity=root.identity,
             index_identity=part.place.identity if is_own else None,
+            follows_links=workspace.policy.links is Links.WITHIN,
         )
 
     def equip(

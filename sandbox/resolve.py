@@ -13,7 +13,6 @@ neither statx nor /proc tells it, by device, which cannot see a bind mount of th
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -133,18 +132,23 @@ class WalkResolver:
             raise refusal(error, text) from error
 
     def _walk(self, root_fd: int, parts: tuple[bytes, ...], flags: int, text: str) -> int:
-        with contextlib.ExitStack() as held:
-            folder = root_fd
-            wants_folder = bool(flags & os.O_DIRECTORY) or not parts
+        # One folder is held at a time: who may open few files can walk as deep as a path may be.
+        folder = root_fd
+        wants_folder = bool(flags & os.O_DIRECTORY) or not parts
+        try:
             for part in parts if wants_folder else parts[:-1]:
-                folder = self._look(folder, part, text, must_be_folder=True)
-                held.callback(os.close, folder)
+                above, folder = folder, self._look(folder, part, text, must_be_folder=True)
+                if above != root_fd:
+                    os.close(above)
             if wants_folder:
                 # SAFETY: "." of a folder that is held and was looked at: no name is resolved again.
                 return os.open(".", flags | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
             if flags & _linux.O_PATH == _linux.O_PATH:
                 return self._look(folder, parts[-1], text, flags=flags, must_be_folder=False)
             return self._open_last(folder, parts[-1], flags, text)
+        finally:
+            if folder != root_fd:
+                os.close(folder)
 
     def _look(self, folder: int, part: bytes, text: str, *, must_be_folder: bool, flags: int = LOOK) -> int:
         # O_PATH with O_NOFOLLOW opens a link itself, so that the type is read from what is held.

@@ -19,9 +19,6 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 SHARED: Final = 0o666
 """Mode of a file that is created for people, before the umask and default ACLs apply."""
 
-PRIVATE: Final = 0o600
-"""Mode of a file whose final mode is set when its text is in it."""
-
 
 @record
 class TemporarySteps:

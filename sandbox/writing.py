@@ -18,7 +18,7 @@ from sandbox.errors import (
     TooLarge,
 )
 from sandbox.folders import USER_FOLDER, FolderForChange
-from sandbox.likeness import liken
+from sandbox.likeness import Likeness
 from sandbox.names import RelPath
 from sandbox.objects import FileIdentity, Replaced
 from sandbox.reading import READ_FILE
@@ -26,7 +26,7 @@ from sandbox.renaming import exchange, lstat, name_temporary
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK
 from sandbox.steps import Step
-from sandbox.temporaries import PRIVATE, SHARED, Temporary, TemporarySteps, discard, write_temporary
+from sandbox.temporaries import SHARED, Temporary, TemporarySteps, discard, write_temporary
 
 GIVE_BACK_ATTEMPTS: Final = 8
 """How often a name that strangers keep rewriting is exchanged back before their text is left aside."""
@@ -108,17 +108,18 @@ def write_beside(
         tree.policy.judge(path, current)
         if FileIdentity.of(current).key != expect.key:
             raise IdentityChanged(str(path))
+        likeness = Likeness(former)
         not_kept: tuple[str, ...] = ()
 
         def finish(fd: int) -> None:
             nonlocal not_kept
-            not_kept = liken(fd, former)
+            not_kept = likeness.give(fd)
             tree.observe(Step.REPLACE_LIKENED)
 
         temporary = write_temporary(
             folder,
             data,
-            mode=PRIVATE,
+            mode=likeness.mode_at_first,
             finish=finish,
             durable=durable,
             steps=_REPLACE_STEPS,

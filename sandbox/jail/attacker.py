@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from sandbox.jail.attacks import ATTACKS, Attacker, Target
+from sandbox.jail.attacks import ATTACKS
+from sandbox.jail.targets import Attacker, Target
 
 HANDLER: Final = "sandbox.jail.attacker:build"
 """How a jail is told to be attacked from inside."""

@@ -12,29 +12,32 @@ A refusal may also be the host's own. That each attack works where there is no j
 from __future__ import annotations
 
 import errno
+import fcntl
 import importlib.machinery
 import importlib.util
 import mmap
 import os
 import socket
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any, Final
 
 from sandbox import _linux
+from sandbox.beneath import Descriptor
 from sandbox.jail import seccomp
 from sandbox.jail.report import (
+    CHANGE_NOTES,
     EMPTY_OUTSIDE,
     FILL_DISK,
+    HOLD_LOCK,
     KEEP_RIGHTS,
     MARK_OUTSIDE,
     MEET_OTHERS,
+    OPEN_OUTSIDE,
     SEE_OUTSIDE,
     USE_KERNEL,
     USE_OUTSIDE,
     USE_UP,
 )
+from sandbox.jail.targets import Attack, Attacker, Ground
 
 ESCAPED: Final = 42
 """The exit status of a worker that got away and cannot answer any more."""
@@ -48,85 +51,22 @@ _FAULTS_OF_USER_MODE: Final = 1
 _KEYCTL_GET_KEYRING: Final = 0
 _PROCESS_KEYRING: Final = -2
 _SET_ID: Final = 0o4755
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What there is to reach, in the host's own paths."""
-
-    outside: str
-    """A folder that belongs to the worker's account, with files that nobody needs."""
-    above: str
-    """The same folder as seen from the workspace: `../..`, and down again."""
-    keys: str
-    """The keys in the state folder, or their folder where none were made yet."""
-    parent: int
-    tcp: int
-    udp: int
-    abstract: str
-    memory: int
-    open_files: int
-    file_size: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
-
-
-class Ground(Enum):
-    """Where an attack is made."""
-
-    WORKSPACE = "workspace"
-    """The folder that is served; nothing in it is touched."""
-    OWN = "own"
-    """A folder that was made for the trial, with a note, a folder and a link that leads out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """One way out. *trace* is what it would change or reach outside, which is looked at afterwards."""
-
-    name: str
-    what: str
-    act: Callable[[Attacker], object]
-    left: tuple[str, ...]
-    trace: str | None = None
-    ground: Ground = Ground.WORKSPACE
-    is_trip_wire: bool = False
-    """Whether the filter ends the process for it, so that a worker is spent on it."""
-
-
-class Attacker:
-    """A worker that attacks: what there is to reach, and the folder that it holds, if any."""
-
-    __slots__ = ("held", "target")
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self.held = -1
-
-    def at(self, name: str) -> str:
-        """Return the path of something outside."""
-        return f"{self.target.outside}/{name}"
+_NO_ACCESS: Final = os.O_WRONLY | os.O_RDWR
+_FROM_HERE: Final = -100  # AT_FDCWD
+_WHITEOUT: Final = 4
 
 
 # -- files outside -------------------------------------------------------------------------------------
 
 
 def _read(path: str, *, folder: int | None = None) -> None:
-    descriptor = os.open(path, os.O_RDONLY, dir_fd=folder)
-    try:
-        os.read(descriptor, 1)
-    finally:
-        os.close(descriptor)
+    with Descriptor(os.open(path, os.O_RDONLY, dir_fd=folder)) as file:
+        os.read(file, 1)
 
 
 def _write(path: str, flags: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | flags, 0o600)
-    try:
-        os.write(descriptor, b"x")
-    finally:
-        os.close(descriptor)
+    with Descriptor(os.open(path, os.O_WRONLY | flags, 0o600)) as file:
+        os.write(file, b"x")
 
 
 def _here() -> int:
@@ -178,19 +118,50 @@ def _fill_disk(_: Attacker) -> None:
 
 
 def _make_big_file(a: Attacker) -> None:
-    descriptor = os.open("big.md", os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        os.ftruncate(descriptor, a.target.file_size + 1)
-    finally:
-        os.close(descriptor)
+    with Descriptor(os.open("big.md", os.O_WRONLY | os.O_CREAT, 0o600)) as file:
+        os.ftruncate(file, a.target.file_size + 1)
 
 
-def _set_id(_: Attacker) -> None:
-    descriptor = os.open("mine.md", os.O_RDONLY)
+def _mark(mode: int) -> None:
+    with Descriptor(os.open("mine.md", os.O_RDONLY)) as note:
+        os.fchmod(note, mode)
+
+
+def _lock(_: Attacker) -> None:
+    with Descriptor(_here()) as workspace:
+        fcntl.flock(workspace, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _leave_device(_: Attacker) -> None:
+    _linux.renameat2(_FROM_HERE, b"left.md", _FROM_HERE, b"moved.md", flags=_WHITEOUT)
+
+
+def _without_access(path: str) -> Descriptor:
+    """Open a file neither to read nor to write, of which Landlock takes no notice, in the ways that there are."""
     try:
-        os.fchmod(descriptor, _SET_ID)
-    finally:
-        os.close(descriptor)
+        return Descriptor(os.open(path, _NO_ACCESS))
+    except OSError:
+        return Descriptor(_linux.openat2(_FROM_HERE, path.encode(), flags=_NO_ACCESS, resolve=0))
+
+
+def _open_without_access(path: str) -> None:
+    with _without_access(path):
+        pass
+
+
+def _mode_without_access(a: Attacker) -> None:
+    with _without_access(a.at("mode.txt")) as file:
+        os.fchmod(file, 0o604)
+
+
+def _times_without_access(a: Attacker) -> None:
+    with _without_access(a.at("times.txt")) as file:
+        os.utime(file, (2, 2))
+
+
+def _attributes_without_access(a: Attacker) -> None:
+    with _without_access(a.at("secret.txt")) as file:
+        os.listxattr(file)
 
 
 # -- channels ------------------------------------------------------------------------------------------
@@ -285,6 +256,7 @@ def _mount(a: Attacker) -> None:
 # -- the list ------------------------------------------------------------------------------------------
 
 _OUT: Final = (USE_OUTSIDE,)
+_MARKED: Final = (USE_OUTSIDE, MARK_OUTSIDE)
 _OWN: Final = Ground.OWN
 
 ATTACKS: Final = (
@@ -322,16 +294,31 @@ ATTACKS: Final = (
         "mode",
         "change the mode of a file outside",
         lambda a: os.chmod(a.at("mode.txt"), 0o640),
-        (USE_OUTSIDE, MARK_OUTSIDE),
+        _MARKED,
         "mode.txt",
     ),
     Attack(
         "times",
         "change the times of a file outside",
         lambda a: os.utime(a.at("times.txt"), (1, 1)),
-        (USE_OUTSIDE, MARK_OUTSIDE),
+        _MARKED,
         "times.txt",
     ),
+    Attack(
+        "open_without_access",
+        "open a file outside neither to read nor to write",
+        lambda a: _open_without_access(a.at("secret.txt")),
+        (USE_OUTSIDE, OPEN_OUTSIDE),
+    ),
+    Attack(
+        "keys_without_access",
+        "open the keys so",
+        lambda a: _open_without_access(a.target.keys),
+        (USE_OUTSIDE, OPEN_OUTSIDE),
+    ),
+    Attack("mode_without_access", "change a mode so", _mode_without_access, _MARKED, "mode.txt"),
+    Attack("times_without_access", "change times so", _times_without_access, _MARKED, "times.txt"),
+    Attack("attributes_without_access", "see attributes so", _attributes_without_access, _MARKED),
     Attack("tcp", "connect by TCP", _tcp, (MEET_OTHERS,), "tcp"),
     Attack("udp", "send by UDP", _udp, (MEET_OTHERS,), "udp"),
     Attack("unix", "connect to a unix socket", _door, (MEET_OTHERS,), "door"),
@@ -359,7 +346,23 @@ ATTACKS: Final = (
     Attack("link_in", "give a file outside a name inside", _link_in, _OUT, "link.txt", _OWN),
     Attack("rename_out", "move a note out", _rename_out, _OUT, "taken.md", _OWN),
     Attack("big_file", "make a file longer than allowed", _make_big_file, (USE_UP,), ground=_OWN),
-    Attack("set_id", "make a note a set-id program", _set_id, (USE_KERNEL,), ground=_OWN),
+    Attack("set_id", "make a note a set-id program", lambda _: _mark(_SET_ID), (USE_KERNEL,), ground=_OWN),
+    Attack("leave_device", "leave a device in a note's place", _leave_device, (USE_KERNEL,), ground=_OWN),
+    Attack(
+        "change_note",
+        "change a note",
+        lambda _: _write("mine.md", os.O_APPEND),
+        (CHANGE_NOTES, USE_OUTSIDE),
+        ground=_OWN,
+    ),
+    Attack(
+        "mark_note",
+        "change the mode of a note",
+        lambda _: _mark(0o640),
+        (CHANGE_NOTES, *_MARKED),
+        ground=_OWN,
+    ),
+    Attack("lock", "lock the workspace against others", _lock, (HOLD_LOCK,), ground=_OWN),
     Attack("fill_disk", "fill the disk with small files", _fill_disk, (FILL_DISK,), ground=_OWN),
     # Each by a worker of its own:
     Attack("execute", "start a program", _execute, (USE_KERNEL,), is_trip_wire=True),

@@ -5,8 +5,8 @@ named by descriptor. Where the version has them, TCP is denied, and so are signa
 processes outside. Executing, making links, devices, pipes and sockets, and device ioctls are never given.
 
 Not guarded by Landlock at all, whatever its version: existence, size and times of files outside, changing
-to a folder, modes, owners and attributes by path, UDP. Namespaces hide the files and seccomp leaves out the
-calls.
+to a folder, UDP, locks; modes, owners and attributes by path, or by a descriptor that was opened neither to read
+nor to write. Namespaces hide the files and seccomp leaves out the calls.
 
 Numbers: linux/landlock.h. Versions past the table are treated as its last one, never as "all bits".
 """

@@ -141,7 +141,9 @@ def _lock_down(plan: Plan) -> Report:
     if rights.in_force:
         proving.prove_account(rights.proofs, account, uses)
     rights.facts |= {"uid": account.uid, "gid": account.gid, "bounding": "empty" if bounding else "kept"}
-    filtered = _try_seccomp()
+    filtered = _try_seccomp(
+        seccomp.permit(spec.kind, own_tree=entered is not None, follows_links=spec.follows_links)
+    )
     if bounds.in_force:
         bounds.proofs.demand(limits.standing(spec.limits), "the kernel holds all limits")
         bounds.proofs.attempt(excesses)
@@ -370,11 +372,11 @@ def _try_landlock(
     return layer
 
 
-def _try_seccomp() -> _Progress:
+def _try_seccomp(permitted: seccomp.Permit) -> _Progress:
     layer = _Progress()
-    calls = proving.that_work(proving.calls())
+    calls = proving.that_work(proving.calls(permitted))
     with _refusable(layer):
-        program = seccomp.build(pid=os.getpid(), machine=_linux.MACHINE)
+        program = seccomp.build(permitted, pid=os.getpid(), machine=_linux.MACHINE)
         seccomp.install(program)
         layer.facts |= {"machine": _linux.MACHINE, "filter": hashlib.sha256(program).hexdigest()}
         layer.proofs.attempt((*calls, proving.fork()))

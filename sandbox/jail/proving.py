@@ -14,6 +14,7 @@ Calls that are trip-wires of the filter cannot be tried after it; what they guar
 from __future__ import annotations
 
 import errno
+import fcntl
 import mmap
 import os
 import socket
@@ -21,19 +22,24 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from sandbox import _linux
+from sandbox.beneath import Descriptor
 from sandbox.jail.limits import Account
+from sandbox.jail.seccomp import Permit
 from sandbox.jail.spec import Limits
 from sandbox.names import OWN_PREFIX
 from sandbox.records import record
+from sandbox.resolve import LOOK_FOLDER, READ_FOLDER
 
 _BY_LANDLOCK: Final = frozenset({errno.EACCES})
 _BY_THE_SCOPE: Final = frozenset({errno.EPERM})
 _BY_THE_FILTER: Final = frozenset({errno.EPERM})
+_AS_IF_UNKNOWN: Final = frozenset({errno.ENOSYS})
 _BY_THE_MOUNT: Final = frozenset({errno.EROFS})
 _FOR_LACK_OF_RIGHTS: Final = frozenset({errno.EPERM})
 _ABSENT: Final = frozenset({errno.ENOENT})
 _SPENT: Final = frozenset({errno.ENOMEM, errno.EMFILE})
 
+_HERE: Final = -100  # AT_FDCWD
 _CAP_SETGID: Final = 1 << 6
 _CAP_SETUID: Final = 1 << 7
 _CAP_SYS_CHROOT: Final = 1 << 18
@@ -140,14 +146,23 @@ def strangers() -> tuple[Attempt, ...]:
     return (Attempt("signal the parent", lambda: os.kill(parent, 0), _BY_THE_SCOPE),)
 
 
-def calls() -> tuple[Attempt, ...]:
-    """Calls that are not on the filter's list, one of each sort."""
-    return (
+def calls(permitted: Permit) -> tuple[Attempt, ...]:
+    """Calls that are not on the filter's list, one of each sort, and those that are not for such a worker."""
+    found = [
         Attempt("make a socket", lambda: socket.socket().close(), _BY_THE_FILTER),
         Attempt("signal a process", lambda: os.kill(os.getpid(), 0), _BY_THE_FILTER),
         Attempt("map executable memory", _map_executable, _BY_THE_FILTER),
         Attempt("make a pipe", _pipe, _BY_THE_FILTER),
-    )
+        # Of what lies outside, where that is; it need not exist.
+        Attempt("open a device without access", _open_without_access, _BY_THE_FILTER),
+    ]
+    if permitted.kind != "rw":
+        found.append(Attempt("unlock the workspace", _unlock, _BY_THE_FILTER))
+    if not permitted.marks:
+        found.append(Attempt("read the attributes of the workspace", _list_attributes, _BY_THE_FILTER))
+    if not permitted.resolves:
+        found.append(Attempt("call openat2", _call_openat2, _AS_IF_UNKNOWN))
+    return tuple(found)
 
 
 def fork() -> Attempt:
@@ -232,6 +247,25 @@ def _pipe() -> None:
 
 def _map_executable() -> None:
     mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC).close()
+
+
+def _open_without_access() -> None:
+    os.close(os.open("/dev/null", os.O_WRONLY | os.O_RDWR))
+
+
+def _unlock() -> None:
+    # Which nobody holds by this descriptor, and nobody who waits for it notices.
+    with Descriptor(os.open(".", READ_FOLDER)) as here:
+        fcntl.flock(here, fcntl.LOCK_UN)
+
+
+def _list_attributes() -> None:
+    with Descriptor(os.open(".", READ_FOLDER)) as here:
+        os.listxattr(here)
+
+
+def _call_openat2() -> None:
+    os.close(_linux.openat2(_HERE, b".", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
 
 
 def _fork() -> None:

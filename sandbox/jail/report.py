@@ -42,10 +42,24 @@ MAX_NUMBER: Final = 2**63 - 1
 Fact = str | int | bool
 
 FILL_DISK: Final = "the disk can be filled with small files"
-SEE_OUTSIDE: Final = "the existence and size of files outside can be seen"
+CHANGE_NOTES: Final = (
+    "every file of the workspace can be changed, removed and shown to other accounts, with what other programs run or"
+    " believe: .git and its hooks, .obsidian, .trash"
+)
+HOLD_LOCK: Final = "the workspace's lock can be held, so that nobody else can change anything"
+CHANGE_INDEX: Final = "what is kept for the workspace beside it (index, journal of moves) can be falsified"
+HOLD_INDEX: Final = "the index can be kept from being updated"
+SEE_OUTSIDE: Final = (
+    "files outside can be looked at: existence, owner, mode, times, size, and how full their disk is"
+)
+OPEN_OUTSIDE: Final = (
+    "files and devices outside can be opened, but neither read nor written, as far as the account may"
+)
 USE_OUTSIDE: Final = "files outside can be read and changed, as far as the account may"
 EMPTY_OUTSIDE: Final = "files outside can be emptied, as far as the account may"
-MARK_OUTSIDE: Final = "modes and times of files outside can be changed, as far as the account may"
+MARK_OUTSIDE: Final = (
+    "modes, owners, times and attributes of files, outside too, can be changed, as far as the account may"
+)
 USE_KERNEL: Final = "programs can be started, and every interface of the kernel can be tried"
 MEET_OTHERS: Final = "the network can be used, and other processes of the account can be met"
 USE_UP: Final = "memory, descriptors and file sizes are bounded by the host alone"
@@ -226,24 +240,38 @@ def _abi(layer: Layer) -> int:
 
 
 def _leaves(report: Report) -> list[str]:
-    landlock = report.layer("landlock").state is LayerState.ENFORCED
-    found = []
+    found = [HOLD_INDEX]
     if report.kind != "ro":
-        found.append(FILL_DISK)
+        found += [CHANGE_INDEX, FILL_DISK]
+    if report.kind == "rw":
+        found.append(CHANGE_NOTES)
+    if report.kind == "rw" or not report.has("seccomp"):
+        found.append(HOLD_LOCK)
     if not report.has("namespaces"):
-        found.append(SEE_OUTSIDE)
-        if not landlock:
-            found.append(USE_OUTSIDE)
-        elif not report.has("landlock") and not report.has("seccomp"):
-            found.append(EMPTY_OUTSIDE)
+        found += _left_outside(report)
     if not report.has("seccomp"):
         found.append(USE_KERNEL)
         if not report.has("namespaces"):
-            found += [MARK_OUTSIDE, MEET_OTHERS]
+            found.append(MEET_OTHERS)
     if not report.has("limits"):
         found.append(USE_UP)
     if not report.has("capabilities"):
         found.append(KEEP_RIGHTS)
+    return found
+
+
+def _left_outside(report: Report) -> list[str]:
+    """What stays possible where the host's whole tree is there to be named."""
+    found = [SEE_OUTSIDE]
+    if report.layer("landlock").state is not LayerState.ENFORCED:
+        found.append(USE_OUTSIDE)
+    elif not report.has("landlock") and not report.has("seccomp"):
+        found.append(EMPTY_OUTSIDE)
+    if not report.has("seccomp"):
+        found += [OPEN_OUTSIDE, MARK_OUTSIDE]
+    elif report.resolver == "openat2":
+        # Its flags are in memory, where no filter sees them, and one access mode is none to Landlock.
+        found.append(OPEN_OUTSIDE)
     return found
 
 

@@ -5,9 +5,14 @@ kill the process (SIGSYS), so that a breach is seen and not swallowed by an `exc
 32-bit) kill too. Paths are Landlock's and the namespaces' business: the filter sees numbers, not memory.
 
 What an argument decides: memory never becomes executable; no ioctl but the three that set a flag of the
-descriptor; no set-id bits; times only through a descriptor (no other layer guards them by path); signals only
-to ourselves; limits can be read but not set; no message leaves the one connected channel for another
-address. Descriptors cannot be sent or received, since the calls for it are not on the list.
+descriptor; no set-id bits; no rename that leaves a device behind; signals only to ourselves; limits can be read
+but not set; no message leaves the one connected channel for another address. Descriptors cannot be sent or
+received, since the calls for it are not on the list.
+
+No other layer judges the access mode 3 of an opening, which gives a descriptor to change modes, owners, times and
+attributes by: Landlock takes it for no access at all. So `open` and `openat` refuse it. The flags of `openat2` lie in
+memory, where no filter sees them; who could reach files outside by it has either that call or those changes, never
+both (`Permit`). What a kind of worker does not do is not on its list, whatever the other layers say.
 
 The tables are those of x86_64 and aarch64; elsewhere there is no filter. A test compares them with the
 kernel's headers. Instruction set: linux/filter.h; order of fields: `struct seccomp_data`.
@@ -20,6 +25,8 @@ import struct
 from typing import Final, NamedTuple
 
 from sandbox import _linux
+from sandbox.jail.report import WorkerKind
+from sandbox.records import record
 
 ALLOW: Final = 0x7FFF_0000
 ERRNO: Final = 0x0005_0000
@@ -43,32 +50,40 @@ ARGUMENTS_AT: Final = 16
 PROT_EXEC: Final = 0x4
 SET_ID_BITS: Final = 0o7000
 DESCRIPTOR_IOCTLS: Final = (0x5451, 0x5450, 0x5421)  # FIOCLEX, FIONCLEX, FIONBIO
-FCNTL_COMMANDS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
-"""DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, the three OFD locks, DUPFD_CLOEXEC."""
+FCNTL_COMMANDS: Final = (1, 2, 3, 5, 6, 1030)
+"""GETFD, SETFD, GETFL, DUPFD_CLOEXEC for Python and the C library; GETLK and SETLK for SQLite, to read as well."""
+LOCK_BY_DESCRIPTION: Final = 37
+"""OFD_SETLK, how the index is kept by one process. It needs a descriptor that can write, so no folder is locked."""
+
+BOTH_ACCESS_BITS: Final = (1, 2)
+"""Set together they are the access mode 3, for neither reading nor writing."""
+NAMELESS: Final = 0o20000000
+"""The bit of O_TMPFILE on both machines; O_DIRECTORY, its other one, differs."""
+RENAME_FLAGS: Final = _linux.RENAME_NOREPLACE | _linux.RENAME_EXCHANGE
 
 # name: (x86_64, aarch64); None where the machine has no such call.
 Numbers = dict[str, tuple[int | None, int | None]]
 
 CHECKED: Final[Numbers] = {
+    "openat": (257, 56),  # first, since it is the one that is made most often
+    "open": (2, None),
     "mmap": (9, 222),
     "mprotect": (10, 226),
     "ioctl": (16, 29),
     "fcntl": (72, 25),
-    "fchmod": (91, 52),
-    "utimensat": (280, 88),
     "tgkill": (234, 131),
     "prlimit64": (302, 261),
     "sendto": (44, 206),
     "clone3": (435, 435),
+    "openat2": (437, 437),
 }
-"""Calls that their arguments decide."""
+"""Calls that their arguments decide, or what the worker is permitted."""
 
 ALLOWED: Final[Numbers] = {
     # the channel, and files that are open
     "read": (0, 63),
     "write": (1, 64),
     "pread64": (17, 67),
-    "pwrite64": (18, 68),
     "readv": (19, 65),
     "writev": (20, 66),
     "recvfrom": (45, 207),
@@ -83,14 +98,7 @@ ALLOWED: Final[Numbers] = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    "fsync": (74, 82),
-    "fdatasync": (75, 83),
-    "ftruncate": (77, 46),
-    "flock": (73, 32),
     # the tree, as far as Landlock and the namespaces let it be reached
-    "open": (2, None),
-    "openat": (257, 56),
-    "openat2": (437, 437),
     "stat": (4, None),
     "lstat": (6, None),
     "fstat": (5, 80),
@@ -102,17 +110,6 @@ ALLOWED: Final[Numbers] = {
     "faccessat2": (439, 439),
     "getdents64": (217, 61),
     "getcwd": (79, 17),
-    "mkdirat": (258, 34),
-    "linkat": (265, 37),
-    "unlink": (87, None),  # SQLite's way of removing a journal
-    "unlinkat": (263, 35),
-    "renameat": (264, 38),
-    "renameat2": (316, 276),
-    "fchown": (93, 55),
-    "fgetxattr": (193, 10),
-    "flistxattr": (196, 13),
-    "fsetxattr": (190, 7),
-    "fremovexattr": (199, 16),
     # memory, time, signals to handle, and what the process is
     "munmap": (11, 215),
     "mremap": (25, 216),
@@ -144,6 +141,36 @@ ALLOWED: Final[Numbers] = {
     "exit": (60, 93),
     "exit_group": (231, 94),
 }
+"""What every worker may do."""
+
+WRITING: Final[Numbers] = {
+    "pwrite64": (18, 68),
+    "ftruncate": (77, 46),
+    "fsync": (74, 82),
+    "fdatasync": (75, 83),
+    "unlink": (87, None),  # SQLite's way of removing a journal
+    "unlinkat": (263, 35),
+    "renameat": (264, 38),
+}
+"""What a worker may do besides that has files to write: notes, or an index."""
+
+CHANGING: Final[Numbers] = {
+    "flock": (73, 32),
+    "mkdirat": (258, 34),
+    "linkat": (265, 37),
+    "renameat2": (316, 276),
+}
+"""What a worker may do besides that changes notes. The lock is that of the workspace, and so of all who change."""
+
+MARKING: Final[Numbers] = {
+    "fchmod": (91, 52),
+    "fchown": (93, 55),
+    "fgetxattr": (193, 10),
+    "flistxattr": (196, 13),
+    "fsetxattr": (190, 7),
+    "fremovexattr": (199, 16),
+}
+"""What a worker may do besides that keeps modes, owners and attributes of what it rewrites. Times are nobody's."""
 
 TRIP_WIRES: Final[Numbers] = {
     "ptrace": (101, 117),
@@ -217,15 +244,46 @@ Instruction = NamedTuple(  # noqa: UP014 - a class has its hints as texts, and r
 """One step of a filter: operation, how far to jump if it holds or not, and its constant."""
 
 
+@record
+class Permit:
+    """What decides the filter of a worker: its kind, and which of two calls it has that do not go together."""
+
+    kind: WorkerKind
+    resolves: bool
+    """Whether it has `openat2`."""
+    marks: bool
+    """Whether it has the calls of `MARKING`."""
+
+
+def permit(kind: WorkerKind, *, own_tree: bool, follows_links: bool) -> Permit:
+    """Return what a worker may do that has a tree of its own, or stands in the host's.
+
+    In the host's it must not reach what lies outside by a descriptor without access, and give that another mode: it
+    walks, or, where links are to be followed, which only `openat2` can do, keeps no modes.
+    """
+    resolves = own_tree or follows_links
+    return Permit(kind, resolves=resolves, marks=kind == "rw" and (own_tree or not resolves))
+
+
 def number_of(name: str, machine: str) -> int | None:
     """Return the number of a call of the tables on *machine*; None where it has none."""
-    for table in (CHECKED, ALLOWED, TRIP_WIRES):
+    for table in (CHECKED, ALLOWED, WRITING, CHANGING, MARKING, TRIP_WIRES):
         if name in table:
             return table[name][_COLUMN[machine]]
     raise KeyError(name)
 
 
-def build(*, pid: int, machine: str) -> bytes:
+def tables(permitted: Permit) -> Numbers:
+    """Return the calls that a worker may make without regard to their arguments, or with it."""
+    found = CHECKED | ALLOWED
+    if permitted.kind != "ro":
+        found |= WRITING
+    if permitted.kind == "rw":
+        found |= CHANGING
+    return found | MARKING if permitted.marks else found
+
+
+def build(permitted: Permit, *, pid: int, machine: str) -> bytes:
     """Return the filter for the process *pid* on *machine* as the kernel takes it.
 
     Raises OSError (ENOSYS) for a machine without a table.
@@ -240,11 +298,11 @@ def build(*, pid: int, machine: str) -> bytes:
     ]
     if machine == "x86_64":
         steps += [Instruction(JUMP_AT_LEAST, 0, 1, X32_BIT), _return(KILL_PROCESS)]
-    for name, body in _checks(pid).items():
-        steps += _when(number_of(name, machine), body)
-    for table, answer in ((ALLOWED, ALLOW), (TRIP_WIRES, KILL_PROCESS)):
-        for name in table:
-            steps += _when(number_of(name, machine), [_return(answer)])
+    checks = _checks(permitted, pid)
+    for name in tables(permitted):
+        steps += _when(number_of(name, machine), checks.get(name, [_return(ALLOW)]))
+    for name in TRIP_WIRES:
+        steps += _when(number_of(name, machine), [_return(KILL_PROCESS)])
     steps.append(_return(REFUSE))
     return b"".join(struct.pack("HBBI", *step) for step in steps)
 
@@ -254,21 +312,20 @@ def install(program: bytes) -> None:
     _linux.install_filter(program)
 
 
-def _checks(pid: int) -> dict[str, list[Instruction]]:
+def _checks(permitted: Permit, pid: int) -> dict[str, list[Instruction]]:
     """What decides each checked call. A body ends in a return on every way through it."""
-    no_exec = [_load_argument(2), Instruction(JUMP_ANY_BIT, 0, 1, PROT_EXEC), _return(REFUSE), _return(ALLOW)]
+    no_exec = _without(2, PROT_EXEC)
+    locks = (LOCK_BY_DESCRIPTION,) if permitted.kind == "index" else ()
     return {
+        "openat": _some_access(2),
+        "open": _some_access(1),
         "mmap": no_exec,
         "mprotect": no_exec,
         "ioctl": _one_of(1, DESCRIPTOR_IOCTLS, otherwise=ERRNO | errno.ENOTTY),
-        "fcntl": _one_of(1, FCNTL_COMMANDS, otherwise=REFUSE),
-        "fchmod": [
-            _load_argument(1),
-            Instruction(JUMP_ANY_BIT, 0, 1, SET_ID_BITS),
-            _return(REFUSE),
-            _return(ALLOW),
-        ],
-        "utimensat": _zero_pointer(1),
+        "fcntl": _one_of(1, (*FCNTL_COMMANDS, *locks), otherwise=REFUSE),
+        "fchmod": _without(1, SET_ID_BITS),
+        # RENAME_WHITEOUT would leave a device in the former place.
+        "renameat2": _without(4, ~RENAME_FLAGS & 0xFFFF_FFFF),
         "tgkill": _one_of(0, (pid,), otherwise=REFUSE),
         # The process is checked as well: reading another's limits needs no right to it.
         "prlimit64": [
@@ -280,6 +337,8 @@ def _checks(pid: int) -> dict[str, list[Instruction]]:
         "sendto": _zero_pointer(4),
         # The C library falls back to clone, which is refused; EPERM here would be an error of its own.
         "clone3": [_return(ERRNO | errno.ENOSYS)],
+        # As a kernel without it, so that a root is walked.
+        "openat2": [_return(ALLOW if permitted.resolves else ERRNO | errno.ENOSYS)],
     }
 
 
@@ -308,6 +367,23 @@ def _one_of(argument: int, values: tuple[int, ...], *, otherwise: int) -> list[I
     for value in values:
         steps += [Instruction(JUMP_EQUAL, 0, 1, value), _return(ALLOW)]
     return [*steps, _return(otherwise)]
+
+
+def _without(argument: int, bits: int) -> list[Instruction]:
+    return [_load_argument(argument), Instruction(JUMP_ANY_BIT, 0, 1, bits), _return(REFUSE), _return(ALLOW)]
+
+
+def _some_access(argument: int) -> list[Instruction]:
+    """Refuse flags of an opening that name no access, or a file without a name."""
+    one, other = BOTH_ACCESS_BITS
+    return [
+        _load_argument(argument),
+        Instruction(JUMP_ANY_BIT, 2, 0, NAMELESS),
+        Instruction(JUMP_ANY_BIT, 0, 2, one),
+        Instruction(JUMP_ANY_BIT, 0, 1, other),
+        _return(REFUSE),
+        _return(ALLOW),
+    ]
 
 
 def _zero_pointer(argument: int) -> list[Instruction]:

@@ -52,6 +52,8 @@ class JailSpec:
     returns the function that answers. *import_paths* are the folders that the worker imports from.
     *identity* is device and inode of the workspace, *index_identity* those of the index folder: another folder at the
     path is refused. So is, always, an index folder of another account than the one the worker runs as.
+    *follows_links* says that the handler follows links within the workspace, which costs a worker without namespaces
+    something else (`seccomp.permit`).
     """
 
     workspace: str
@@ -64,6 +66,7 @@ class JailSpec:
     import_paths: tuple[str, ...] = ()
     identity: tuple[int, int] | None = None
     index_identity: tuple[int, int] | None = None
+    follows_links: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

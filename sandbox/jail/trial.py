@@ -28,7 +28,7 @@ from typing import Any, Final, Self
 from sandbox.errors import HandlerFailed, WorkerFailed
 from sandbox.jail import limits
 from sandbox.jail.attacker import ATTACK, HANDLER, HOLD
-from sandbox.jail.attacks import ATTACKS, ESCAPED, Attack, Ground, Target
+from sandbox.jail.attacks import ATTACKS, ESCAPED
 from sandbox.jail.channel import MAX_REQUEST, encode
 from sandbox.jail.employed import Employed
 from sandbox.jail.endings import FORBIDDEN_CALL, STOPPED, read_exit
@@ -37,6 +37,7 @@ from sandbox.jail.limits import Account
 from sandbox.jail.process import REAP_SECONDS
 from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
+from sandbox.jail.targets import Attack, Ground, Target
 from sandbox.locking import never
 from sandbox.names import display
 from sandbox.records import replace
@@ -317,7 +318,7 @@ class World:
             os.mkdir(folder, 0o700)
         files = {f"{self._outside}/{name}": b"a canary\n" for name in _FILES}
         files[f"{self._outside}/late.py"] = b"REACHED = True\n"
-        files |= {f"{self.workspace}/{name}": b"a note\n" for name in ("mine.md", "taken.md")}
+        files |= {f"{self.workspace}/{name}": b"a note\n" for name in ("mine.md", "taken.md", "left.md")}
         for path, data in files.items():
             with open(path, "xb") as file:
                 os.fchmod(file.fileno(), 0o600)

@@ -73,6 +73,7 @@ def order(spec: JailSpec) -> dict[str, Any]:
         "options": dict(spec.options),
         "identity": _listed(spec.identity),
         "index_identity": _listed(spec.index_identity),
+        "follows_links": spec.follows_links,
     }
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import psutil
 
+from fsnotes.notes.index.files import Folder
 from tests.benchmarks.index import make, percentile, plain_fts5, timed
 from tests.benchmarks.peer import Peer
 from tests.benchmarks.report import Report, median
@@ -225,12 +226,10 @@ class SearchBench:
             )
 
     def _hold(self, state: Path) -> Callable[[], None]:
-        import fcntl
-
         (part,) = (state / "ws").iterdir()
-        descriptor = os.open(part / "search.lock", os.O_RDWR | os.O_CREAT)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return lambda: os.close(descriptor)
+        folder = Folder(str(part))
+        folder.lock()
+        return folder.close
 
     def _create(self, peer: Peer) -> None:
         number = next(self.fresh)

@@ -26,7 +26,16 @@ from fsnotes.state import StateFolder
 from sandbox import Root, records
 from sandbox.errors import WorkerUnable
 from sandbox.jail.attacks import ATTACKS
-from sandbox.jail.report import LAYERS, Level, Report
+from sandbox.jail.report import (
+    CHANGE_INDEX,
+    CHANGE_NOTES,
+    FILL_DISK,
+    HOLD_INDEX,
+    HOLD_LOCK,
+    LAYERS,
+    Level,
+    Report,
+)
 from sandbox.jail.trial import Outcome
 from tests.accounts import interpreter, reachable
 from tests.cli.hosts import fsnotes_on
@@ -50,6 +59,10 @@ def temporaries(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         monkeypatch.setattr(tempfile, "tempdir", folder)
         yield Path(folder)
         assert os.listdir(folder) == []
+
+
+CHANGING = {"fill_disk", "change_note", "mark_note", "lock"}
+"""What a worker that changes notes can do at every level."""
 
 
 @pytest.fixture
@@ -123,10 +136,8 @@ def test_a_workspace_is_shown_with_all_that_is_known_of_it(shell: Shell) -> None
     if level == "full":
         assert workspace["worker"]["folder"] == "/ws"
         assert workspace["worker"]["root"] in (["ws"], ["index", "ws"])
-        assert (workspace["leaves"], possible(workspace)) == (
-            ["the disk can be filled with small files"],
-            {"fill_disk"},
-        )
+        assert workspace["leaves"] == [HOLD_INDEX, CHANGE_INDEX, FILL_DISK, CHANGE_NOTES, HOLD_LOCK]
+        assert possible(workspace) == CHANGING
 
 
 def test_people_read_the_same_in_lines(shell: Shell) -> None:
@@ -295,9 +306,9 @@ def test_at_best_effort_a_weaker_host_is_described_and_is_no_failure(
         assert all(each["left"] for each in workspace["attacks"] if each["outcome"] == "possible")
         assert not [each for each in workspace["attacks"] if each["outcome"] == "unclear"]
         expected = {
-            "container": {"fill_disk", "stat", "look"},
-            "no Landlock in the kernel": {"fill_disk"},
-            "Landlock 2": {"fill_disk"},
+            "container": CHANGING | {"stat", "look"},
+            "no Landlock in the kernel": CHANGING,
+            "Landlock 2": CHANGING,
         }
         if host in expected and jail_level()[0].value == "full":
             assert possible(workspace) == expected[host]

@@ -1,9 +1,9 @@
 """Fixtures of the room: a vault on both resolvers and in a jail, and commands run in it.
 
-In a jail each command goes to a locked worker and its answer through all checks: so a late import, a call that
-the filter forbids and an honest reply that is not accepted are found by every test there is. Only openat2, since
-what a resolver does does not depend on the process it does it in; and not the tests that replace parts of the
-product, which would replace them on the wrong side.
+In a jail each command goes to a locked worker of its kind and its answer through all checks: so a late import, a call
+that the filter forbids and an honest reply that is not accepted are found by every test there is. That is done at each
+level, since a worker has other calls without namespaces; not with the tests that replace parts of the product, which
+would replace them on the wrong side.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ from fsnotes.runners import until_counted
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.names import RelPath
-from sandbox.policy import Policy, Quota
+from sandbox.policy import Links, Policy, Quota
 from tests.disk import Tree
 from tests.require import has_openat2, require
-from tests.workers import Home, folders, require_jail
+from tests.workers import Home, folders, jail_level, require_jail
 
 SOURCES = Path(__file__).resolve().parents[2]
+JAILED = ["jailed", "jailed-contained"]
+"""At the highest level that the host gives, and without namespaces."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that takes a vault on each of them."""
     if "vault" in metafunc.fixturenames:
         replaces = "monkeypatch" in inspect.signature(metafunc.function).parameters
-        kinds = ["openat2", "walk", *([] if replaces else ["jailed"])]
+        kinds = ["openat2", "walk", *([] if replaces else JAILED)]
         metafunc.parametrize("vault", kinds, indirect=True)
 
 
@@ -58,12 +60,17 @@ def _calls_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
 class Vault:
     """A workspace in a temporary tree: `root/` is its folder, everything beside it is outside."""
 
-    def __init__(self, disk: Tree, home: Home | None = None) -> None:
+    def __init__(self, disk: Tree, home: Home | None = None, want: Level = Level.FULL) -> None:
         self.disk = disk
+        self._want = want
         disk.build("state/part/")
         self.part = disk.path("state/part")
         """The folder that the state has for this workspace."""
         self.workspace = Workspace(disk.open_root("root", Policy()), part=self.part)
+        self.is_contained = home is not None and (
+            want is Level.CONTAINED or jail_level()[0] is Level.CONTAINED
+        )
+        """Whether its commands run in a jail without namespaces."""
         self._home = home
         self._quota = Quota()
 
@@ -93,22 +100,25 @@ class Vault:
         """Run *command* in one call."""
         if self._home is None:
             return handle(self.workspace, scope, command)
-        return jailed._read(scope, command, self._ask(self._home, encode_command(scope, command)))
+        return jailed._read(scope, command, self._ask(self._home, scope, command))
 
-    def _ask(self, home: Home, message: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, home: Home, scope: Scope, command: Command[Any]) -> dict[str, Any]:
+        policy = self.workspace.root.policy
         spec = JailSpec(
             workspace=self.disk.path("root"),
-            kind="rw",
+            kind="rw" if command.changes else "ro",
             handler="tests.notes.patient:build",
-            options=WorkerOptions(self.workspace.root.policy, quota=self._quota).to_json(),
+            want=self._want,
+            options=WorkerOptions(policy, quota=self._quota).to_json(),
             import_paths=(*folders(), str(SOURCES)),
             index=self.part,
             identity=home.identity,
+            follows_links=policy.links is Links.WITHIN,
         )
         worker = home.workers(spec, require=Level.CONTAINED)
         worker.start()
-        deadline = time.monotonic() + 60
-        return worker.call(RUN, message, deadline=deadline, write=True, abandoned=lambda: False)
+        message, deadline = encode_command(scope, command), time.monotonic() + 60
+        return worker.call(RUN, message, deadline=deadline, write=command.changes, abandoned=lambda: False)
 
     def snapshot(self) -> dict[str, object]:
         """Return everything in the workspace."""
@@ -127,11 +137,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Vault]:
     """Set up an empty workspace."""
     match request.param:
-        case "jailed":
+        case "jailed" | "jailed-contained":
             require_jail()
             home: Home = request.getfixturevalue("home")
             home.tidy()
-            made = Vault(Tree(home.top, "openat2"), home)
+            want = Level.FULL if request.param == "jailed" else Level.CONTAINED
+            made = Vault(Tree(home.top, "openat2"), home, want)
         case "openat2":
             require("openat2", available=has_openat2())
             made = Vault(Tree(tmp_path, "openat2"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from fsnotes.notes.etags import etag
 from sandbox.policy import Links, Policy, Quota
 from sandbox.records import replace
 from tests.notes.conftest import Vault
+from tests.require import require
 
 CHANGES = [EditNote("a", "2", "two"), EditNote("a", "2", heading="H"), AppendNote("a", "2")]
 NOTE = b"# H\ntwo\n"
@@ -317,6 +319,72 @@ def test_what_could_not_be_kept_is_named(vault: Vault) -> None:
     assert vault.run(EditNote("a", "2", "two", dry_run=True)).not_kept == ()
     assert vault.run(EditNote("a", "2", "two")).not_kept == ("special mode bits",)
     assert os.stat(vault.disk.path("root/a.md")).st_mode & 0o7777 == 0o640
+
+
+ACCESS = "system.posix_acl_access"
+ACL = struct.pack("<I" + "HHi" * 5, 2, *(1, 6, -1), *(2, 6, 12345), *(4, 4, -1), *(16, 6, -1), *(32, 0, -1))
+"""Reading and writing for one more account."""
+
+
+def marked(vault: Vault) -> None:
+    """Make notes that differ in mode, attributes and ACL."""
+    for path in ("a.md", "private.md", "shared.md", "acl.md"):
+        vault.write(path, NOTE)
+        os.setxattr(vault.disk.path(f"root/{path}"), "user.colour", b"blue")
+    vault.disk.chmod("root/a.md", 0o644)
+    vault.disk.chmod("root/private.md", 0o600)
+    vault.disk.chmod("root/shared.md", 0o660)
+    try:
+        os.setxattr(vault.disk.path("root/acl.md"), ACCESS, ACL)
+    except OSError as error:
+        require("ACLs", available=False, why=str(error))
+
+
+def marks(vault: Vault) -> dict[str, tuple[str, list[str]]]:
+    found = {}
+    for path in ("a.md", "private.md", "shared.md", "acl.md"):
+        place = vault.disk.path(f"root/{path}")
+        found[path] = (oct(os.stat(place).st_mode & 0o7777), sorted(os.listxattr(place)))
+    return found
+
+
+def test_a_changed_note_keeps_mode_acl_and_attributes(vault: Vault) -> None:
+    marked(vault)
+    before = marks(vault)
+    acl = os.getxattr(vault.disk.path("root/acl.md"), ACCESS)
+    assert {mode for mode, _ in before.values()} == {"0o644", "0o600", "0o660"}
+    for path in before:
+        assert vault.run(EditNote(path, "2", "two")).not_kept == ()
+    assert marks(vault) == before
+    assert os.getxattr(vault.disk.path("root/acl.md"), ACCESS) == acl
+    assert os.getxattr(vault.disk.path("root/a.md"), "user.colour") == b"blue"
+
+
+def test_where_links_are_followed_what_a_jail_lets_nobody_keep_is_named_and_nobody_gains(
+    vault: Vault,
+) -> None:
+    """Following links needs openat2, and who has that beneath the tree of the host may mark no file."""
+    if vault.disk.resolver == "walk":
+        pytest.skip("links are followed by openat2 alone")
+    vault.reopen(Policy(links=Links.WITHIN))
+    marked(vault)
+    before = marks(vault)
+    lost = {path: vault.run(EditNote(path, "2", "two")).not_kept for path in before}
+    if not vault.is_contained:
+        assert (lost, marks(vault)) == (dict.fromkeys(before, ()), before)
+        return
+    assert lost == {
+        "a.md": ("extended attributes",),
+        "private.md": ("extended attributes",),
+        "shared.md": ("extended attributes", "mode"),
+        "acl.md": ("extended attributes", "mode"),
+    }
+    assert marks(vault) == {
+        "a.md": ("0o644", []),
+        "private.md": ("0o600", []),
+        "shared.md": ("0o600", []),
+        "acl.md": ("0o600", []),
+    }
 
 
 def test_names_that_could_not_be_kept_are_shown_in_bounds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import itertools
 import os
 import resource
 import stat
@@ -24,7 +25,7 @@ from sandbox.errors import (
     RootUnusable,
     StorageFailed,
 )
-from sandbox.names import ROOT, RelPath
+from sandbox.names import MAX_DEPTH, ROOT, RelPath
 from sandbox.policy import Links, Mounts, Policy
 from sandbox.records import replace
 from sandbox.reports import refusal
@@ -259,6 +260,27 @@ def test_running_out_of_descriptors_is_a_storage_failure_and_leaks_none(disk: Tr
                 os.close(filler)
         assert root.read(P("a/b/c/d.md")).data == b"x"
     assert os.listdir(disk.path("root")) == ["a"]
+
+
+def test_the_deepest_path_there_is_needs_few_descriptors(disk: Tree) -> None:
+    """A worker may have 64, and a path as many components."""
+    disk.build("root/")
+    path = RelPath(("d",) * (MAX_DEPTH - 1) + ("a.md",))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with disk.open_root() as root:
+        before = os.listdir("/proc/self/fd")
+        free = (number for number in itertools.count() if str(number) not in before)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (next(itertools.islice(free, 8, None)), hard))
+        try:
+            root.create(path, b"x", durable=False)
+            assert root.read(path).data == b"x"
+            listed = root.list(path.parent, with_identity=True)
+            assert [entry.name for entry in listed.entries] == ["a.md"]
+            with pytest.raises(Missing):
+                root.read(path.parent.child("b.md"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert sorted(os.listdir("/proc/self/fd")) == sorted(before)
 
 
 # -- mount ids ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A household: a vault on a real folder, and the product on it, as one or more principals.
 
-Every test that takes one runs three times: inline on each resolver, and with jailed workers on openat2. What a
-resolver does does not depend on the process it does it in, so jailed on the walk would tell nothing new.
+Every test that takes one runs four times: inline on each resolver, and with jailed workers at the highest level that
+the host gives, and without namespaces, where they have other calls and walk.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from fsnotes.calls import Call
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
-from fsnotes.workers import WorkerMaker
+from fsnotes.workers import Worker, WorkerMaker
+from sandbox.jail.report import Level
+from sandbox.jail.spec import JailSpec
 from sandbox.names import OWN_PREFIX, RelPath
 from sandbox.policy import Policy, Quota
+from sandbox.records import replace
 from tests.disk import Interruption, Tree
 from tests.require import has_openat2, require
 from tests.workers import Home, jail_level, require_jail
@@ -61,6 +64,8 @@ class Household:
     is_jailed: bool = False
     worker: WorkerMaker | None = None
     """What starts workers, where there are any."""
+    most: Level = Level.FULL
+    """The level that its workers are started for."""
     _products: list[wiring.Product] = field(default_factory=list)
 
     @property
@@ -74,7 +79,9 @@ class Household:
     @property
     def level(self) -> str:
         """The jail level that the products say they have."""
-        return jail_level()[0].value if self.is_jailed else "none"
+        if not self.is_jailed:
+            return "none"
+        return min(jail_level()[0], self.most, key=lambda level: level.rank).value
 
     def grant(self, call: Call, *rights: Right, folder: str = "", workspace: str = "Notes") -> None:
         self.rules.append(
@@ -176,11 +183,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     made.close()
 
 
-@pytest.fixture(params=["openat2", "walk", "jailed"])
+@pytest.fixture(params=["openat2", "walk", "jailed", "contained"])
 def household(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Household]:
     """Set up a vault of which ALICE may do everything."""
-    if request.param == "jailed":
-        yield request.getfixturevalue("jailed")
+    if request.param in ("jailed", "contained"):
+        yield request.getfixturevalue(request.param)
     else:
         yield from _lived_in(inline_household(request.param, tmp_path))
 
@@ -197,6 +204,20 @@ def jailed(home: Home) -> Iterator[Household]:
     require_jail()
     home.tidy()
     yield from _lived_in(Household(home.top, "openat2", is_jailed=True, worker=home.workers))
+
+
+@pytest.fixture
+def contained(home: Home) -> Iterator[Household]:
+    """Set up one that is served by jailed workers without namespaces."""
+    require_jail()
+    home.tidy()
+
+    def start(spec: JailSpec, *, require: Level) -> Worker:
+        return home.workers(replace(spec, want=Level.CONTAINED), require=require)
+
+    yield from _lived_in(
+        Household(home.top, "auto", is_jailed=True, worker=start, most=Level.CONTAINED),
+    )
 
 
 def _lived_in(made: Household) -> Iterator[Household]:

@@ -58,7 +58,7 @@ from sandbox.jail.report import LAYERS, Layer, LayerState, Level, Report
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.names import ROOT, RelPath
-from sandbox.policy import Policy
+from sandbox.policy import Links, Policy
 from sandbox.root import Place
 from sandbox.uris import FileUri
 from tests.disk import Tree
@@ -1059,6 +1059,20 @@ def test_what_a_worker_gets_of_the_state_is_what_was_looked_at_wherever_its_name
     status = os.stat(disk)
     assert locks == [f"{disk}/lock"]
     assert [(spec.index, spec.index_identity) for spec in specs] == [(disk, (status.st_dev, status.st_ino))]
+
+
+def test_a_jail_is_told_which_workspace_follows_links(two: Settings) -> None:
+    """That costs its workers something else where they have no namespaces, so no other one is told so."""
+    told: dict[str, bool] = {}
+
+    def make(spec: JailSpec, *, require: Level) -> Worker:
+        told[Path(spec.workspace).name] = spec.follows_links
+        return Fake(spec, require)
+
+    first = replace(two.workspaces[0], policy=Policy(links=Links.WITHIN))
+    both = replace(two, workspaces=(first, two.workspaces[1]))
+    wiring.build(both, environ={}, worker=make).close()
+    assert told == {"One": True, "Two": False}
 
 
 def test_a_workspace_without_a_jail_stands_beside_one_with_it(two: Settings) -> None:

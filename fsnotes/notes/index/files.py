@@ -5,6 +5,10 @@ The folder is ours too, see `sandbox.own_files`.
 SQLite wants a path; names are looked at, removed and replaced through a descriptor of the folder. No other descriptor
 of a database is ever opened in this process: closing one would drop SQLite's locks.
 
+Who keeps an index holds a lock of the kind that belongs to an open description and needs one that can write: so it
+excludes another keeper of the same process as well, ends with the descriptor, and a worker that may make it can lock
+no folder. Systems without that kind (macOS) have `flock`.
+
 A power cut may leave a file that was not synchronized in any state. So each has the id of the boot under which it was
 last written, and a mark that it was closed properly; without the mark, a file of another boot is not trusted.
 """
@@ -16,6 +20,7 @@ import fcntl
 import os
 import sqlite3
 import stat
+import struct
 from typing import Final
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
@@ -26,6 +31,11 @@ CURRENT: Final = "search.sqlite3"
 NEXT: Final = "search-next.sqlite3"
 LOCK: Final = "search.lock"
 _COMPANIONS: Final = ("-journal", "-wal", "-shm")
+
+_OFD_SETLK: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None)
+_WHOLE_FILE: Final = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+"""`struct flock`: kind, whence, begin, length (to the end), and no process."""
+_HELD: Final = frozenset({errno.EAGAIN, errno.EACCES, errno.EINTR})
 
 _UNQUOTED: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")
 
@@ -84,10 +94,10 @@ class Folder:
         except (OSError, RootUnusable) as error:
             raise Unavailable("the folder of the search index cannot be used") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor)
         except OSError as error:
             os.close(descriptor)
-            if error.errno in (errno.EWOULDBLOCK, errno.EINTR):
+            if error.errno in _HELD:
                 raise Busy("another process keeps the search index") from error
             raise Unavailable("the folder of the search index cannot be used") from error
         self._lock = descriptor
@@ -170,6 +180,14 @@ class Folder:
             connection.close()
             raise
         return connection
+
+
+def _lock(descriptor: int) -> None:
+    """Lock a file that is open for writing, until its description is closed. Raises OSError when it is locked."""
+    if _OFD_SETLK is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        fcntl.fcntl(descriptor, _OFD_SETLK, _WHOLE_FILE)
 
 
 def _quoted(path: str) -> str:

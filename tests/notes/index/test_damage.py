@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import random
 import sqlite3
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
-from fsnotes.notes.index import schema
+from fsnotes.notes.index import files, schema
+from fsnotes.notes.index.files import LOCK, Folder
 from fsnotes.notes.index.keeping import Keeper
 from fsnotes.notes.index.reader import Reader
 from tests.notes.index.shelves import BOOT, Shelf
@@ -294,6 +297,36 @@ def test_the_folder_of_another_account_holds_no_index_of_ours(shelf: Shelf) -> N
     assert sorted(os.listdir(shelf.index_path)) == before
     os.chown(shelf.index_path, 0, 0)
     assert shelf.finds("w1") == ["1.md"]
+
+
+def test_what_is_locked_is_a_file_that_can_be_written_and_ends_with_its_descriptor(shelf: Shelf) -> None:
+    """Of no other kind is a worker able to lock anything: not the folder that it may only look at."""
+    first, second = Folder(str(shelf.index_path)), Folder(str(shelf.index_path))
+    first.lock()
+    with pytest.raises(Busy):
+        second.lock()
+    file = os.open(shelf.index_path / LOCK, os.O_RDWR)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # another kind of lock, which says nothing here
+    finally:
+        os.close(file)  # and drops none that belongs to another description
+    with pytest.raises(Busy):
+        second.lock()
+    first.close()
+    second.lock()
+    first = Folder(str(shelf.index_path))
+    with pytest.raises(Busy):
+        first.lock()
+    first.close()
+    second.close()
+    for read_only in (shelf.index_path, shelf.index_path / LOCK):
+        descriptor = os.open(read_only, os.O_RDONLY)
+        try:
+            with pytest.raises(OSError) as caught:
+                files._lock(descriptor)
+        finally:
+            os.close(descriptor)
+        assert caught.value.errno == errno.EBADF
 
 
 def test_a_reader_writes_nothing(shelf: Shelf) -> None:

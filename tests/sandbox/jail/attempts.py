@@ -2,7 +2,7 @@
 
 They run in a forked process of `launcher.py`, with and without the jail. Each is written so that it works
 without the jail for whoever may do it on this host; `HOST` names those that the host refuses to some even then.
-More than 400 lines because it is one list.
+More than 400 lines because it is one list. It goes on in `descriptors.py`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ _NUMBERS = {
         "personality": 135,
         "memfd_create": 319,
         "execveat": 322,
+        "open": 2,
         "openat2": 437,
+        "renameat2": 316,
         "prctl": 157,
         "shmget": 29,
         "shmat": 30,
@@ -94,6 +96,7 @@ _NUMBERS = {
         "memfd_create": 279,
         "execveat": 281,
         "openat2": 437,
+        "renameat2": 276,
         "prctl": 167,
         "shmget": 194,
         "shmat": 196,
@@ -153,15 +156,6 @@ HOST: dict[str, tuple[str, str]] = {
 }
 """These may fail in the control run. Inside, they only count when the process was killed for them."""
 
-LEFT_IN_FULL = frozenset({"fill_disk"})
-LEFT_IN_CONTAINED = LEFT_IN_FULL | {
-    "stat_outside",
-    "access_outside",
-    "look_by_path_descriptor",
-    "tell_existence_by_the_error",
-}
-"""Disk filling in both; in `contained` four ways to ask whether a file exists."""
-
 
 def attempt(function: Try) -> Try:
     """Put a function on the list under its name."""
@@ -174,6 +168,11 @@ def call(name: str, *arguments: object) -> int:
     if name not in _NUMBERS:
         raise OSError(errno.ENOSYS, name)
     return number(_NUMBERS[name], *arguments)
+
+
+def has_call(name: str) -> bool:
+    """Whether this machine has a call of that name."""
+    return name in _NUMBERS
 
 
 def number(which: int, *arguments: object) -> int:
@@ -533,6 +532,10 @@ def setxattr_outside(t: Target) -> object:
 @attempt
 def getxattr_outside(t: Target) -> object:
     return os.getxattr(t.outside + "/secret.txt", "user.tag")
+
+
+OF_FILES = frozenset(ATTEMPTS)
+"""Those so far, which reach for files: what a worker may do to them depends on its kind."""
 
 
 # -- other processes ---------------------------------------------------------------------------

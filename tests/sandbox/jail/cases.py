@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import sqlite3
@@ -66,7 +67,6 @@ def _life(resolver: ResolverChoice) -> object:
         root.create(P("new/folder/a.md"), b"one")
         descriptor = os.open("new/folder/a.md", os.O_RDWR)
         os.setxattr(descriptor, "user.kept", b"1")
-        os.utime(descriptor, (5, 5))
         os.close(descriptor)
         made = root.stat(P("new/folder/a.md"))
         replaced = root.replace(P("new/folder/a.md"), b"two", expect=made)
@@ -148,6 +148,10 @@ def rights(t: Target) -> object:
     return {
         "read a note": refused(lambda: os.close(os.open("mine.md", os.O_RDONLY))),
         "make a note": refused(create("made.md")),
+        "read the attributes of a note": refused(lambda: os.listxattr(os.open("mine.md", os.O_RDONLY))),
+        "mark a note": mark("mine.md"),
+        "mark the workspace": mark("."),
+        "set times": refused(lambda: os.utime(os.open("mine.md", os.O_RDONLY), (1, 1))),
         "change a note": refused(lambda: os.close(os.open("mine.md", os.O_WRONLY))),
         "empty a note": refused(lambda: os.close(os.open("mine.md", os.O_RDONLY | os.O_TRUNC))),
         "make a folder": refused(lambda: os.mkdir("folder", dir_fd=os.open(".", os.O_PATH))),
@@ -159,7 +163,23 @@ def rights(t: Target) -> object:
         "change the index": refused(lambda: os.close(os.open(f"{index}/cache", os.O_WRONLY))),
         "make a file of the index": refused(create(f"{index}/journal")),
         "make a folder of the index": refused(lambda: os.mkdir("f", dir_fd=os.open(index, os.O_PATH))),
+        "mark the index": mark(f"{index}/cache"),
+        "set times of the index": refused(lambda: os.utime(os.open(f"{index}/cache", os.O_RDONLY), (1, 1))),
+        "lock the workspace": refused(lambda: fcntl.flock(os.open(".", os.O_RDONLY), fcntl.LOCK_EX)),
     }
+
+
+def mark(path: str) -> str:
+    """Change mode, owner and attributes by a descriptor; all of it is refused, or nothing."""
+    descriptor = os.open(path, os.O_RDONLY)
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: os.fchmod(descriptor, 0o750),
+        lambda: os.fchown(descriptor, os.getuid(), os.getgid()),
+        lambda: os.setxattr(descriptor, "user.left", b"1"),
+        lambda: os.removexattr(descriptor, "user.left"),
+    )
+    (answer,) = {refused(act) for act in acts}
+    return answer
 
 
 def here() -> int:
@@ -230,5 +250,6 @@ def call_32_bit_under_the_filter(t: Target) -> object:
     memory.write(_GETPID_32)
     code = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
     prctl(38, 1)
-    seccomp.install(seccomp.build(pid=os.getpid(), machine=MACHINE))
+    permitted = seccomp.permit("rw", own_tree=False, follows_links=False)
+    seccomp.install(seccomp.build(permitted, pid=os.getpid(), machine=MACHINE))
     return code()

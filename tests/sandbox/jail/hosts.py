@@ -50,6 +50,7 @@ HOSTS: dict[str, dict[int, int]] = {
     "no memory for namespaces": {_UNSHARE: errno.ENOMEM},
     "no descriptor for Landlock": {_LANDLOCK[0]: errno.ENFILE},
     "no memory for the filter": {_SECCOMP: errno.ENOMEM},
+    "no Landlock, no seccomp": {**dict.fromkeys(_LANDLOCK, errno.ENOSYS), _SECCOMP: errno.EINVAL},
     "no Landlock, no namespaces": {**dict.fromkeys(_LANDLOCK, errno.ENOSYS), _UNSHARE: errno.EPERM},
 }
 

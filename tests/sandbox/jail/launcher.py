@@ -30,7 +30,7 @@ from sandbox.jail import outside
 from sandbox.jail.lockdown import lock_down
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec, Limits, Plan
-from tests.sandbox.jail import attempts, hosts
+from tests.sandbox.jail import descriptors, hosts
 from tests.sandbox.jail.attempts import Target
 
 DEADLINE_SECONDS = 20
@@ -52,23 +52,27 @@ class Order:
     imports: str
     mount: bool
     mode: int
+    follows_links: bool
 
 
 def build(base: str) -> None:
     """Make a workspace, a state folder and a world outside of both."""
-    for folder in ("ws/sub", "outside/empty", "state/private", "state/ws/1"):
+    for folder in ("ws/sub", "ws/.git/hooks", "outside/empty", "state/private", "state/ws/1"):
         os.makedirs(f"{base}/{folder}")
     for name, text in {
         "ws/mine.md": "mine",
         "ws/sub/note.md": "note",
+        "ws/.git/config": "[core]\n",
         "outside/secret.txt": "secret",
         "outside/victim.txt": "victim",
         "state/private/keys": "keys",
+        "state/private/ledger": "ledger",
         "state/ws/1/cache": "cache",
     }.items():
         with open(f"{base}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
-    os.setxattr(f"{base}/outside/secret.txt", "user.tag", b"tag")
+    for name in ("outside/secret.txt", "ws/mine.md"):
+        os.setxattr(f"{base}/{name}", "user.tag", b"tag")
     for link, target in {
         "outside/a-link": "secret.txt",
         "ws/link-to-file": "../outside/secret.txt",
@@ -145,6 +149,7 @@ def plan(order: Order, parent: int, keep: int) -> Plan:
             want=Level(order.level or "full"),
             handler="none:none",
             limits=Limits(**order.limits),
+            follows_links=order.follows_links,
         ),
         parent=parent,
         keep=(keep,),
@@ -155,7 +160,7 @@ def find(case: str) -> Callable[[Target], object]:
     """Return an attempt by its name, or a function as `module:name`."""
     module, _, name = case.rpartition(":")
     if not module:
-        return attempts.ATTEMPTS[name]
+        return descriptors.ATTEMPTS[name]
     found: Callable[[Target], object] = getattr(importlib.import_module(module), name)
     return found
 

@@ -22,7 +22,7 @@ from tests.require import require
 from tests.sandbox.jail.attempts import LATE_MODULE, WORKED
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-TIMEOUT_SECONDS = 100
+TIMEOUT_SECONDS = 300
 USER = 1000
 KILLED = 128 + signal.SIGSYS
 
@@ -80,6 +80,7 @@ def launch(
     limits: dict[str, int] | None = None,
     mount: bool = False,
     mode: int = 0o755,
+    follows_links: bool = False,
 ) -> dict[str, Outcome]:
     """Run *cases*, each in a process of its own, under the jail at *level* or without one (None).
 
@@ -98,6 +99,7 @@ def launch(
             limits=limits or {},
             mount=mount,
             mode=mode,
+            follows_links=follows_links,
         )
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -11,10 +11,21 @@ import pytest
 
 from sandbox.errors import InvalidReport
 from sandbox.jail.report import (
+    CHANGE_INDEX,
+    CHANGE_NOTES,
+    EMPTY_OUTSIDE,
+    FILL_DISK,
+    HOLD_INDEX,
+    HOLD_LOCK,
     KINDS,
     LAYERS,
+    MARK_OUTSIDE,
     MAX_PROOFS,
     MAX_TEXT,
+    MEET_OTHERS,
+    OPEN_OUTSIDE,
+    SEE_OUTSIDE,
+    USE_KERNEL,
     Fact,
     Layer,
     LayerName,
@@ -34,7 +45,12 @@ ON, NO, OFF, FAILED = (
 
 
 def report(
-    *missing: LayerName, abi: Fact = 7, state: LayerState = NO, kind: WorkerKind = "rw", root: bool = True
+    *missing: LayerName,
+    abi: Fact = 7,
+    state: LayerState = NO,
+    kind: WorkerKind = "rw",
+    root: bool = True,
+    resolver: str = "openat2",
 ) -> Report:
     """Return a report in which all layers but the missing ones are enforced."""
     return Report(
@@ -51,7 +67,7 @@ def report(
         ),
         cwd="/ws",
         root_entries=("index", "ws") if root else None,
-        resolver="openat2",
+        resolver=resolver,
     )
 
 
@@ -96,19 +112,32 @@ def test_a_failed_layer_makes_everything_worthless(name: LayerName) -> None:
     assert not report(name).failed
 
 
-def test_what_is_left_grows_with_what_is_missing() -> None:
-    everything = set(report(*LAYERS).leaves)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("resolver", ["openat2", "walk"])
+def test_what_is_left_grows_with_what_is_missing(resolver: str, kind: WorkerKind) -> None:
+    def left(*missing: LayerName) -> set[str]:
+        return set(report(*missing, kind=kind, resolver=resolver).leaves)
+
     for size in range(len(LAYERS) + 1):
         for missing in itertools.combinations(LAYERS, size):
-            left = set(report(*missing).leaves)
-            assert left <= everything | {"files outside can be emptied, as far as the account may"}
+            assert left(*missing) <= left(*LAYERS) | {EMPTY_OUTSIDE}
             for less in missing:
                 fewer = [name for name in missing if name != less]
-                assert set(report(*fewer).leaves) <= left | {
-                    "files outside can be emptied, as far as the account may"
-                }
-    assert report().leaves == ("the disk can be filled with small files",)
-    assert report(kind="ro").leaves == ()
+                assert left(*fewer) <= left(*missing) | {EMPTY_OUTSIDE}
+
+
+LOOKING = (HOLD_INDEX,)
+KEEPING = (HOLD_INDEX, CHANGE_INDEX, FILL_DISK)
+CHANGING = (*KEEPING, CHANGE_NOTES, HOLD_LOCK)
+
+
+@pytest.mark.parametrize(("kind", "own"), [("ro", LOOKING), ("index", KEEPING), ("rw", CHANGING)])
+def test_what_each_kind_can_do_is_said_at_every_level(kind: WorkerKind, own: tuple[str, ...]) -> None:
+    assert report(kind=kind).leaves == own
+    assert report("namespaces", kind=kind, resolver="walk").leaves == (*own, SEE_OUTSIDE)
+    assert report("namespaces", kind=kind).leaves == (*own, SEE_OUTSIDE, OPEN_OUTSIDE)
+    without = set(report("namespaces", "seccomp", kind=kind, resolver="walk").leaves)
+    assert without == {*own, HOLD_LOCK, SEE_OUTSIDE, OPEN_OUTSIDE, MARK_OUTSIDE, USE_KERNEL, MEET_OTHERS}
 
 
 def test_a_report_survives_the_way_through_json() -> None:

@@ -73,6 +73,16 @@ def test_limits_that_no_worker_could_live_with_are_refused(limits: dict[str, int
         Limits(**limits)
 
 
+def test_a_worker_reads_the_spec_that_it_was_given() -> None:
+    for spec in (
+        JailSpec(**GOOD),
+        JailSpec(
+            **GOOD, want=Level.CONTAINED, identity=(1, 2), follows_links=True, limits=Limits(cpu_seconds=3)
+        ),
+    ):
+        assert read_order(json.loads(json.dumps(order(spec)))) == spec
+
+
 def test_paths_inside_depend_on_the_namespaces() -> None:
     spec = JailSpec(**GOOD)
     assert (workspace_path(spec, report()), index_path(spec, report())) == ("/ws", "/index")

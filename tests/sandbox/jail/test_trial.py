@@ -16,23 +16,25 @@ import pytest
 
 from sandbox.errors import LevelNotMet
 from sandbox.jail import trial
-from sandbox.jail.attacks import ATTACKS, Ground
+from sandbox.jail.attacks import ATTACKS
 from sandbox.jail.limits import Account
 from sandbox.jail.process import import_folders
 from sandbox.jail.report import LayerState, Level, WorkerKind
 from sandbox.jail.spec import JailSpec
+from sandbox.jail.targets import Ground
 from sandbox.jail.trial import NoPlaceError, Outcome, Trial
 from sandbox.records import replace
 from tests.mounts import REPOSITORY
 from tests.sandbox.jail.conftest import UNLOCKED, need
 
 TRIP_WIRES = {"execute", "ptrace", "setuid", "mount", "unshare", "keyring", "userfaultfd"}
-LEFT = {Level.FULL: {"fill_disk"}, Level.CONTAINED: {"fill_disk", "stat", "look"}}
+CHANGING = {"fill_disk", "change_note", "mark_note", "lock"}
+LEFT = {Level.FULL: CHANGING, Level.CONTAINED: CHANGING | {"stat", "look"}}
 
 HOST_MAY_REFUSE = {"setuid", "mount"}
 """Without any jail, to those who are not root."""
-SWITCHED_OFF_SOMEWHERE = {"ptrace", "unshare", "userfaultfd"}
-"""By a sysctl of the host, for some."""
+SWITCHED_OFF_SOMEWHERE = {"ptrace", "unshare", "userfaultfd", "leave_device"}
+"""By a sysctl of the host, for some; the last one by a file system that does not have it."""
 
 
 class Place:
@@ -91,7 +93,12 @@ def test_without_a_jail_every_attack_works_so_that_a_refusal_says_something(plac
     excused = SWITCHED_OFF_SOMEWHERE if os.geteuid() == 0 else SWITCHED_OFF_SOMEWHERE | HOST_MAY_REFUSE
     refused = {each.attack.name: each.how for each in found.tried if each.outcome is not Outcome.POSSIBLE}
     assert refused.keys() <= excused, refused
-    assert {each.how for each in found.tried if each.attack.name in refused} <= {"EPERM", "ENOSYS", "ENOSPC"}
+    assert {each.how for each in found.tried if each.attack.name in refused} <= {
+        "EPERM",
+        "ENOSYS",
+        "ENOSPC",
+        "EINVAL",
+    }
     # Its report says so, so nothing of that is a surprise.
     assert found.broken == ()
 
@@ -107,10 +114,22 @@ def test_within_a_jail_only_what_its_level_leaves_is_possible(place: Place, leve
     assert found.broken == ()
 
 
-def test_a_worker_that_may_only_look_cannot_even_fill_the_disk(place: Place) -> None:
-    need("full")
-    found = place.attack(place.spec(kind="ro"), require=Level.FULL)
-    assert (named(found, Outcome.POSSIBLE), found.broken) == (set(), ())
+@pytest.mark.parametrize("level", LEFT)
+def test_a_worker_that_may_only_look_does_nothing_to_what_it_looks_at(place: Place, level: Level) -> None:
+    need(level.value)  # type: ignore[arg-type]  # the layouts have the levels' names
+    found = place.attack(place.spec(level, "ro"), require=level)
+    assert (named(found, Outcome.POSSIBLE), found.broken) == (LEFT[level] - CHANGING, ())
+
+
+@pytest.mark.parametrize("kind", ["ro", "rw"])
+def test_a_worker_that_follows_links_beneath_the_host_marks_nothing(place: Place, kind: WorkerKind) -> None:
+    """It has openat2, by which it can open what lies outside, and then do nothing with it."""
+    need("contained")
+    spec = replace(place.spec(Level.CONTAINED, kind), follows_links=True)
+    found = place.attack(spec, require=Level.CONTAINED)
+    opened = {"open_without_access", "keys_without_access", "stat", "look"}
+    changed = CHANGING - {"mark_note"} if kind == "rw" else set()
+    assert (named(found, Outcome.POSSIBLE), found.broken) == (opened | changed, ())
 
 
 def test_a_jail_that_is_only_claimed_is_found_out(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
