@@ -105,14 +105,20 @@ class Marks:
     def reserve(self, path: str, *, workspace: str) -> None:
         """Take the room for a mark of *workspace* at *path*, unless it has been. Raises ConfigurationError, Busy."""
         size = _room(Mark(_LONGEST_WHY, workspace, path, _END_OF_TIME))
-        with private.opened(self._folder) as folder:
-            try:
-                if private.has_room(folder, self._spare(path), size):
-                    return
-            except ConfigurationError:
-                pass  # it is replaced
-            with private.exclusive(folder):
-                private.reserve(folder, self._spare(path), size)
+        if self._has_room(path, size):
+            return
+        with private.opened(self._folder) as folder, private.exclusive(folder):
+            private.reserve(folder, self._spare(path), size)
+
+    def _has_room(self, path: str, size: int) -> bool:
+        """Whether room is kept, as far as can be seen without opening anything: asked every second."""
+        spare = os.path.join(self._folder, self._spare(path))
+        try:
+            status = os.lstat(spare)
+            private.check_file(status, spare)
+        except (OSError, ConfigurationError):
+            return False
+        return status.st_size >= size
 
     def put(self, mark: Mark, path: str) -> None:
         """Write the mark of the workspace at *path*, unless there is one. Raises ConfigurationError, Busy."""
