@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from fsnotes.workers import WorkerMaker
 
 SWEEP_SECONDS: Final = 3600.0
+MOST_KEPT: Final = 16
+"""How many indexes one server keeps: each takes a worker, and one of the few watchers (128) that a user may have."""
+
 LOOK_SECONDS: Final = 1.0
 """How often it is seen whether a quarantine was imposed or lifted by another process."""
 
@@ -76,8 +79,8 @@ class Product:
             threading.Thread(target=target, name="fsnotes-tidy", daemon=True).start()
 
     def keep_indexes(self) -> None:
-        """Keep the search index of every workspace from now on, until closed."""
-        for upkeep in self._upkeeps:
+        """Keep the search indexes of the first MOST_KEPT workspaces from now on, until closed."""
+        for upkeep in self._upkeeps[:MOST_KEPT]:
             upkeep.start()
 
     def build_index(self, workspace: str, told: Callable[[Progress], None]) -> tuple[Skipped, ...]:
