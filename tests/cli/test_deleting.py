@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_a_state_folder_that_is_lost_while_the_person_thinks_makes_the_answer_wo
     with deleting(shell, "a") as terminal:
         terminal.expect(sure("a.md"))
         for path in (shell.state / "private").iterdir():
-            path.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         terminal.type("yes\n")
         done = terminal.end()
     assert (done.code, done.out) == (7, "")
