@@ -90,7 +90,6 @@ def test_workspaces_shows_where_the_caller_may_work(vault: Vault) -> None:
                 "jail": jail_level()[0].value,
                 "noteCount": 1,
                 "noteCountComplete": True,
-                "index": "none",
             }
         ]
     }
