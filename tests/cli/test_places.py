@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsnotes.calls import local_principal
+from fsnotes.state import StateFolder
 from tests.cli.shell import Done, Shell, refused
 
 ME = local_principal().name
@@ -148,7 +149,8 @@ def made(folder: Path) -> list[str]:
 
 
 def test_the_state_is_found_by_flag_then_variable_then_file_then_in_the_home(shell: Shell) -> None:
-    expected = ["private/audit.jsonl"]
+    room = f"private/quarantine/{StateFolder.identify(os.path.realpath(shell.vault))}.free"
+    expected = ["private/audit.jsonl", room]
 
     def create(name: str, *arguments: str, **env: str) -> None:
         assert shell.there("create", name, *arguments, stdin=b"x", env=env) == Done(0, f"created {name}.md\n")
