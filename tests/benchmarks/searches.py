@@ -226,7 +226,7 @@ class SearchBench:
             )
 
     def _hold(self, state: Path) -> Callable[[], None]:
-        (part,) = (state / "ws").iterdir()
+        (part,) = (place for place in (state / "ws").iterdir() if place.is_dir())
         folder = Folder(str(part))
         folder.lock()
         return folder.close
