@@ -1,22 +1,22 @@
 """Decides which workers a workspace has, and which jail each of them must have: what was reached once, from then on.
 
 Every workspace has a worker that can only look; one that can also change is started for the first change, and one that
-keeps the index when somebody wants it kept. How a
-worker is locked down, watched and replaced is `sandbox.jail`'s; what is asked of it, `jailed.py`'s.
+keeps the index when somebody wants it kept. How a worker is locked down, watched and replaced is `sandbox.jail`'s; what
+is asked of it, `jailed.py`'s.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from fsnotes.errors import NotItsTurn, Unavailable
+from fsnotes.errors import Unavailable
 from fsnotes.notes.commands import Command
 from fsnotes.notes.opening import INDEXER, WRITER
 from fsnotes.runners import CLOSED, Pending
+from fsnotes.starting import Start
 from sandbox.errors import (
     JailStopped,
     LevelNotMet,
@@ -33,9 +33,6 @@ from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
 from sandbox.records import record, replace
 from sandbox.root import Place
-
-RETRY_SECONDS: Final = 2.0
-"""How long a worker that could not be started is not tried again."""
 
 MAX_INDEX: Final = 4 << 30
 """Bytes of the file of an index: that of some six gigabytes of text."""
@@ -207,10 +204,8 @@ class JailedWorkspace:
         self._begun = begun
         self._make = make
         self._mutex = threading.Lock()
-        self._writer: Worker | None = None
+        self._writing = Start(self._begin_writing, refused=_refused, unwanted=_ended)
         self._indexer: Worker | None = None
-        self._starting: threading.Event | None = None
-        self._refusal: tuple[str, float] | None = None
         self._closed = False
 
     def worker(self, command: Command[Any], *, seconds: float) -> Worker:
@@ -223,31 +218,14 @@ class JailedWorkspace:
             raise Unavailable(_WHY[JailStopped])
         if not command.changes:
             return self._begun.worker
-        if self._writer is None:
-            starting = self.prepare()
-            if starting is not None and not starting.wait(seconds):
-                raise NotItsTurn
-        with self._mutex:
-            if self._writer is not None:
-                return self._writer
-            refusal = _WHY[JailStopped] if self._closed or self._refusal is None else self._refusal[0]
-        raise Unavailable(refusal)
+        writer, refusal = self._writing.get(seconds)
+        if writer is not None:
+            return writer
+        raise Unavailable(_WHY[JailStopped] if refusal is None else refusal)
 
     def prepare(self) -> threading.Event | None:
         """See to it that a worker for changes is there soon, without waiting; return what says that it is or not."""
-        with self._mutex:
-            refused = self._refusal is not None and time.monotonic() < self._refusal[1]
-            if self._writer is None and self._starting is None and not self._closed and not refused:
-                self._starting = threading.Event()
-                starter = threading.Thread(
-                    target=self._start, args=(self._starting,), name="jail starter", daemon=True
-                )
-                try:
-                    starter.start()
-                except Exception as failure:  # noqa: BLE001 - the host has no thread left, or no memory for one
-                    self._refuse(failure)
-                    self._starting = None
-            return self._starting
+        return self._writing.prepare()
 
     def indexer(self) -> Worker:
         """Return the worker that keeps the index, started if need be. Raises Unavailable. For one thread at a time."""
@@ -273,60 +251,51 @@ class JailedWorkspace:
     @property
     def level(self) -> Level:
         """The level that each of the workers has."""
-        reports = [worker.report for worker in self._workers() if worker is not None]
+        reports = [worker.report for worker in self._workers()]
         levels = [report.level for report in reports if report is not None]
         return min(levels, key=lambda level: level.rank, default=Level.NONE)
 
     def clear(self) -> None:
         """Let the workers begin anew that were not started any more."""
-        with self._mutex:
-            self._refusal = None
-            workers = self._workers()
-        for worker in workers:
-            if worker is not None:
-                worker.clear()
+        self._writing.try_again()
+        for worker in self._workers():
+            worker.clear()
 
     def quarantine(self) -> None:
         """End the workers, with what they are doing, until `clear`."""
-        with self._mutex:
-            workers = self._workers()
-        for worker in workers:
-            if worker is not None:
-                worker.quarantine()
+        for worker in self._workers():
+            worker.quarantine()
 
     def close(self) -> None:
         """End the workers."""
         with self._mutex:
             self._closed = True
-            workers = self._workers()
-            self._writer = self._indexer = None
-        for worker in workers:
-            if worker is not None:
-                worker.stop()
+            indexer, self._indexer = self._indexer, None
+        self._begun.worker.stop()
+        self._writing.close()
+        _ended(indexer)
 
-    def _workers(self) -> tuple[Worker | None, ...]:
-        return self._begun.worker, self._writer, self._indexer
+    @property
+    def _writer(self) -> Worker | None:
+        return None if self._closed else self._writing.value
 
-    def _start(self, done: threading.Event) -> None:
+    def _workers(self) -> tuple[Worker, ...]:
+        return tuple(
+            worker for worker in (self._begun.worker, self._writer, self._indexer) if worker is not None
+        )
+
+    def _begin_writing(self) -> Worker:
         spec = replace(self._begun.spec, kind="rw", handler=WRITER)
-        writer: Worker | None = None
-        failed: Exception | None = None
-        try:
-            writer = _started(spec, self._begun.require, self._make)
-        except Exception as failure:  # noqa: BLE001 - whatever it was, those who wait must be told
-            failed = failure
-        with self._mutex:
-            late, self._writer = (writer, None) if self._closed else (None, writer)
-            self._refusal = None
-            if failed is not None:
-                self._refuse(failed)
-            self._starting = None
-        done.set()
-        if late is not None:
-            late.stop()
+        return _started(spec, self._begun.require, self._make)
 
-    def _refuse(self, failure: Exception) -> None:
-        """Say for a while why there is no worker for changes. For who holds the mutex."""
-        if not isinstance(failure, WorkerFailed):
-            _log.error("a worker could not be started", exc_info=failure)
-        self._refusal = (why(failure), time.monotonic() + RETRY_SECONDS)
+
+def _refused(failure: Exception) -> str:
+    """Return why there is no worker for changes, and log what is no failure of a worker."""
+    if not isinstance(failure, WorkerFailed):
+        _log.error("a worker could not be started", exc_info=failure)
+    return why(failure)
+
+
+def _ended(worker: Worker | None) -> None:
+    if worker is not None:
+        worker.stop()

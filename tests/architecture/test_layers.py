@@ -43,12 +43,20 @@ ROOMS: dict[str, Room] = {
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
-    "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "sandbox")),
+    "fsnotes.starting": Room((ERRORS,)),
+    "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.starting", "sandbox")),
     "fsnotes.jailed": Room(
         ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.workers", "sandbox")
     ),
     "fsnotes.deferred": Room(
-        ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.workers")
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.notes",
+            "fsnotes.runners",
+            "fsnotes.starting",
+            "fsnotes.workers",
+        )
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),

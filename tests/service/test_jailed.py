@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import pytest
 
-from fsnotes import runners, wiring, workers
+from fsnotes import runners, starting, wiring, workers
 from fsnotes.access import Access, Grant, Principal, Right, Rule, Workspace
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import (
@@ -307,8 +307,8 @@ def test_a_worker_for_changes_that_does_not_start_is_unavailable_and_not_tried_a
         assert caught.value.why == "the jail of this workspace is weaker than it has to be"
     assert [fake.spec.kind for fake in bench.made] == ["ro", "rw"]
     assert bench.run(READ).path == "a.md"
-    later = time.monotonic() + workers.RETRY_SECONDS
-    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: later))
+    later = time.monotonic() + starting.RETRY_SECONDS
+    monkeypatch.setattr(starting, "time", SimpleNamespace(monotonic=lambda: later))
     with pytest.raises(Unavailable):
         bench.run(CREATE)
     assert [fake.spec.kind for fake in bench.made] == ["ro", "rw", "rw"]
@@ -407,8 +407,8 @@ def test_where_no_thread_can_be_started_changes_are_unavailable_and_looking_goes
         with pytest.raises(Unavailable) as caught:
             bench.run(CREATE)
     assert caught.value.why == "the workspace's worker failed"
-    later = time.monotonic() + workers.RETRY_SECONDS
-    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: later))
+    later = time.monotonic() + starting.RETRY_SECONDS
+    monkeypatch.setattr(starting, "time", SimpleNamespace(monotonic=lambda: later))
     with pytest.raises(PathRefused):
         bench.run(CREATE)
 

@@ -663,7 +663,7 @@ def test_a_level_that_is_required_and_not_there_when_it_is_opened_serves_nothing
     assert making.made == [("Notes", "ro")]  # and is not tried again at once
     assert "jail level contained is required and partial is what it has" in caplog.text
     weak = False
-    monkeypatch.setattr("fsnotes.deferred.time.monotonic", lambda: time.perf_counter() + 1e9)
+    monkeypatch.setattr("fsnotes.starting.time.monotonic", lambda: time.perf_counter() + 1e9)
     assert product.service.read(ALICE, jailed.uri, "a").text == "text"
 
 
