@@ -24,8 +24,8 @@ _OPENING: Final = re.compile(front.OPENING.encode())
 _CLOSING: Final = re.compile(front.CLOSING.encode())
 _FIRST_KEY: Final = re.compile(
     rb"""
-    (?:\#[^\r\n]*+(?:\r\n|\r|\n))*+
-    (?:"[^"\r\n]{1,200}+"|'[^'\r\n]{1,200}+'|[\w\x80-\xff][\w\x80-\xff./-]*+(?:[ ][\w\x80-\xff./-]++){0,2}+)
+    (?:\#[^\r\n]*+(?:\r\n|\r|\n)|(?!))*+
+    (?:"[^"\r\n]{1,200}+"|'[^'\r\n]{1,200}+'|[\w\x80-\xff][\w\x80-\xff./-]*+(?:[ ][\w\x80-\xff./-]++|(?!)){0,2}+)
     [ \t]*+:(?:[ \t\r\n]|\Z)
     """,
     re.VERBOSE,

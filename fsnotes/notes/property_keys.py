@@ -27,7 +27,7 @@ MAX_KEY: Final = 256
 MERGE: Final = "<<"
 """The key with which YAML merges one mapping into another; it names no property."""
 
-_PLAIN: Final = re.compile(r"[^\W\d][\w./-]*+(?: [\w./-]++)*+")
+_PLAIN: Final = re.compile(r"[^\W\d][\w./-]*+(?: [\w./-]++|(?!))*+")
 _SPECIAL: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _UNPRINTABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 

@@ -31,7 +31,7 @@ from fsnotes.notes.yaml_layout import Layout, Pair
 
 _COLON: Final = re.compile(r"[ \t]*+:")
 _COMMENT: Final = re.compile(r"([ \t]*+)#")
-_HEAD: Final = re.compile(r"(?:[&!]\S*+(?:[ \t]++(?=[&!|>]))?)*+(?:[|>][0-9+-]*+)?")
+_HEAD: Final = re.compile(r"(?:[&!]\S*+(?:[ \t]++(?=[&!|>]))?|(?!))*+(?:[|>][0-9+-]*+)?")
 _BLANK: Final = re.compile(r"[ \t]*+(?=[\r\n]|\Z)")
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from fsnotes.notes.frontmatter import BOM
 from sandbox.records import record
 
-_BLANK_LINES: Final = re.compile(rb"(?:[ \t]*+(?:\r\n|\r|\n))*+")
+_BLANK_LINES: Final = re.compile(rb"(?:[ \t]*+(?:\r\n|\r|\n)|(?!))*+")
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n|\Z")
 _LINE: Final = re.compile(rb"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 

@@ -19,7 +19,7 @@ MAX_VALUES: Final = 2_000
 """Most keys and values in a block, each alias counted as all that it stands for."""
 
 # A directive could make it another version of YAML, with other types.
-_DIRECTIVE: Final = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?[\r\n]++)*+%")
+_DIRECTIVE: Final = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?[\r\n]++|(?!))*+%")
 # The scanner looks ahead for as long as each bracket could begin a key, at a cost that grows with their number.
 _TOO_DEEP: Final = re.compile(r"(?:[\[{][ \t\r\n]*+){33}")
 

@@ -17,8 +17,8 @@ from fsnotes.notes import frontmatter
 from fsnotes.notes.yaml_blocks import Watch, YamlFault, as_mapping, load
 from sandbox.records import record
 
-_COLON: Final = re.compile(r"(?:[ \t\r\n]++|(?<=[ \t\r\n])#[^\r\n]*+)*+:(?=[ \t\r\n]|\Z)")
-_HEADER: Final = re.compile(r"(?:[&!]\S*\s+)*+[|>]([0-9+-]*)")
+_COLON: Final = re.compile(r"(?:[ \t\r\n]++|(?<=[ \t\r\n])#[^\r\n]*+|(?!))*+:(?=[ \t\r\n]|\Z)")
+_HEADER: Final = re.compile(r"(?:[&!]\S*\s+|(?!))*+[|>]([0-9+-]*)")
 
 
 @record

@@ -84,7 +84,7 @@ def unspaced_runs() -> re.Pattern[str]:
 
 @cache
 def _words_and_runs() -> re.Pattern[str]:
-    return re.compile(rf"({unspaced_runs().pattern})|(?:(?!{unspaced_runs().pattern}){LETTER})++")
+    return re.compile(rf"({unspaced_runs().pattern})|(?:(?!{unspaced_runs().pattern}){LETTER}|(?!))++")
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Final
 _ESCAPE: Final = re.compile(
     r"\\([!-/:-@\[-`{-~])|&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));"
 )
-_PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})++")
+_PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f][0-9A-Fa-f])++")
 # A note may be called `Re: this`; no URL has a space there.
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?![ \t]|%20|\Z)|//")
 _FRAGMENT: Final = re.compile(r"\\?(?<!&)#|(?<=&)#(?![0-9]{1,7};|[xX][0-9a-fA-F]{1,6};)")
