@@ -7,21 +7,21 @@ is a link is decided in `markdown`, where it leads in `catalogue.py`, what of th
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import Final
 
-from fsnotes.errors import NoteNotFound, NotText, PathRefused
-from fsnotes.notes.begun import Begun, Scanned
-from fsnotes.notes.catalogue import Catalogue, Resolution, in_order, style_of
+from fsnotes.errors import NoteNotFound, PathRefused
+from fsnotes.notes.begun import Scanned
+from fsnotes.notes.catalogue import Resolution, in_order, style_of
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.fragments import Landmarks
+from fsnotes.notes.link_walk import LinkWalk, may_have_links
 from fsnotes.notes.markdown.links import Link
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.model import is_note, stem
 from fsnotes.notes.places import existing_folder, existing_note, open_note
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sieves import with_link_to
-from fsnotes.notes.stretches import MANY_ENTRIES, TOLD_CHARACTERS, Clock, Stretch
+from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import Missing, NotAFolder, SandboxError
@@ -34,14 +34,7 @@ MAX_TARGETS: Final = 10
 MAX_SHOWN: Final = 200
 """Characters of a link, and of its fragment, that are shown."""
 
-CALL_SECONDS: Final = 0.05
-"""A call judges no further link once it has taken this long."""
-
-LEAST_LINKS: Final = 2_000
-"""A call judges this many links whatever time it takes, since it may have to scan their note anew."""
-
 _MOST_ORDERED: Final = 1_000
-_OPENINGS: Final = (b"[[", b"](", b"]:")
 
 
 def find(
@@ -105,43 +98,17 @@ def _in_folder(
     stretch = Stretch(
         workspace.root, scope, folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
     )
-    if command.after is not None and command.within is not None:
-        begun = begun_text(workspace.root, scope, command.after)
-        stopped = None if begun is None else search.take(command.after, begun, first=command.within)
-        if stopped is not None:
-            return LinksFound(tuple(search.found), (), command.after, stopped)
-    with closing(stretch.notes()) as notes:
-        for note, data in notes:
-            path = str(note.path)
-            try:
-                text = decoded(data, path=path)
-            except NotText:
-                stretch.skip(note, "not_text")
-                continue
-            if not (may_have_links(data) if mentions is None else mentions.may_be_in(data)):
-                continue
-            stopped = search.take(path, text)
-            if stopped is not None:
-                return LinksFound(tuple(search.found), stretch.counted, path, stopped)
-    return LinksFound(tuple(search.found), stretch.counted, stretch.resume, None)
+    walked = search.through(
+        stretch,
+        after=command.after,
+        within=command.within,
+        may_count=may_have_links if mentions is None else mentions.may_be_in,
+    )
+    return LinksFound(tuple(search.found), *walked)
 
 
-def begun_text(root: Root, scope: Scope, text: str) -> str | None:
-    """Return the note at *text*, some of whose links are told of; None where it is gone or is no text any more."""
-    try:
-        path = RelPath.parse(text)
-        return root.read(path).data.decode("utf-8") if scope.admits(path) and is_note(path.name) else None
-    except (SandboxError, UnicodeDecodeError):
-        return None
-
-
-def may_have_links(data: bytes) -> bool:
-    """Say whether a note with these bytes may have links: never a wrong no."""
-    return any(opening in data for opening in _OPENINGS)
-
-
-class _Search:
-    """What one call looks for, what it has found, and whether it has done enough."""
+class _Search(LinkWalk):
+    """What one call looks for and what it has found."""
 
     def __init__(
         self,
@@ -152,49 +119,32 @@ class _Search:
         *,
         target: RelPath | None = None,
     ) -> None:
+        super().__init__(workspace, scope, clock, anew=command.anew)
         self.found: list[LinkFound] = []
-        self._root = workspace.root
-        self._begun: Begun = workspace.begun
-        self._files: Catalogue = workspace.views.of(scope, anew=command.anew)
         self._direction = command.direction
         self._most = max(1, command.limit)
         self._target = None if target is None else str(target)
-        self._clock = clock
-        self._end = clock() + CALL_SECONDS
-        self._judged = self._told = 0
         self._looked = 0
         self._landmarks: dict[str, Landmarks | None] = {}
         # Whether the target is among the files that a path answers to, by the tuple of these: there are few.
         self._answers: dict[int, tuple[tuple[str, ...], bool]] = {}
 
-    def take(self, source: str, text: str, *, first: int = 0) -> int | None:
-        """Take the links of the note *source* from the one of number *first* on, as far as this call may.
+    @property
+    def may_end(self) -> bool:
+        """Whether enough was done for the time to matter."""
+        return self._looked > 0 or super().may_end
 
-        Returns the number of the one to go on with, None once there are no more.
-        """
-        scanned = self._begun.take(text)
-        if scanned is None:
-            start = self._clock()
-            scanned = Scanned(text)
-            # As long as it took, the call may go on: so a chain that scans a note in each call takes twice its time.
-            self._end = max(self._end, 2 * self._clock() - start)
-        for number in range(first, len(scanned.links)):
-            link = scanned.links[number]
-            if link.external or link.path is None:
-                continue
-            if len(self.found) >= self._most or self._told >= TOLD_CHARACTERS or self._is_over():
-                self._begun.keep(scanned)
-                return number
-            self._judged += 1
-            resolution = self._files.resolve(link, source)
-            if self._is_wanted(source, resolution.ids):
-                shown = self._shown(source, number, link, scanned, resolution)
-                self._told += len(source) + sum(map(len, shown.targets))
-                self.found.append(shown)
-        return None
+    @property
+    def is_full(self) -> bool:
+        """Whether the call has done what it may."""
+        return len(self.found) >= self._most or super().is_full
 
-    def _is_over(self) -> bool:
-        return (self._judged >= LEAST_LINKS or self._looked > 0) and not self._clock() < self._end
+    def judge(self, source: str, number: int, link: Link, scanned: Scanned, resolution: Resolution) -> None:
+        """Note the link if it is one of those that are looked for."""
+        if self._is_wanted(source, resolution.ids):
+            shown = self._shown(source, number, link, scanned, resolution)
+            self.told += len(source) + sum(map(len, shown.targets))
+            self.found.append(shown)
 
     def _is_wanted(self, source: str, ids: tuple[str, ...]) -> bool:
         match self._direction:
@@ -253,7 +203,7 @@ class _Search:
         return None if landmarks is None else landmarks.has(link.fragment, style_of(link.form))
 
     def _read(self, target: str) -> str:
-        return self._root.read(RelPath.parse(target)).data.decode("utf-8")
+        return self.root.read(RelPath.parse(target)).data.decode("utf-8")
 
 
 def _cut(text: str) -> str:

@@ -8,18 +8,16 @@ Limit: of a link that more files answer to than MOST_CANDIDATES, the shortest on
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import Final
 
-from fsnotes.errors import NotText
-from fsnotes.notes.begun import Begun, Scanned
-from fsnotes.notes.catalogue import Catalogue
+from fsnotes.notes.begun import Scanned
+from fsnotes.notes.catalogue import Resolution
 from fsnotes.notes.commands import FindTargets, TargetsFound
-from fsnotes.notes.linking import CALL_SECONDS, LEAST_LINKS, begun_text, may_have_links
+from fsnotes.notes.link_walk import LinkWalk
+from fsnotes.notes.markdown.links import Link
 from fsnotes.notes.model import is_note
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.stretches import MANY_ENTRIES, TOLD_CHARACTERS, Clock, Stretch
-from fsnotes.notes.texts import decoded
+from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
 from fsnotes.notes.workspace import Workspace
 
 MOST_CANDIDATES: Final = 200
@@ -30,62 +28,28 @@ def find_targets(
     workspace: Workspace, scope: Scope, command: FindTargets, *, clock: Clock = time.monotonic
 ) -> TargetsFound:
     """Find the notes that links lead to in a stretch of the workspace; see `FindTargets`. Raises NotCounted."""
-    search = _Targets(workspace.begun, workspace.views.of(scope, anew=command.anew), clock)
+    walk = _Targets(workspace, scope, clock, anew=command.anew)
     stretch = Stretch(workspace.root, scope, after=command.after, entries=MANY_ENTRIES, clock=clock)
-    if command.after is not None and command.within is not None:
-        begun = begun_text(workspace.root, scope, command.after)
-        stopped = None if begun is None else search.take(command.after, begun, first=command.within)
-        if stopped is not None:
-            return TargetsFound(tuple(search.found), (), command.after, stopped)
-    with closing(stretch.notes()) as notes:
-        for note, data in notes:
-            path = str(note.path)
-            try:
-                text = decoded(data, path=path)
-            except NotText:
-                stretch.skip(note, "not_text")
-                continue
-            if may_have_links(data):
-                stopped = search.take(path, text)
-                if stopped is not None:
-                    return TargetsFound(tuple(search.found), stretch.counted, path, stopped)
-    return TargetsFound(tuple(search.found), stretch.counted, stretch.resume, None)
+    walked = walk.through(stretch, after=command.after, within=command.within)
+    return TargetsFound(tuple(walk.found), *walked)
 
 
-class _Targets:
-    """What one call has found, each once, and whether it has done enough."""
+class _Targets(LinkWalk):
+    """What one call has found, each once."""
 
-    def __init__(self, begun: Begun, files: Catalogue, clock: Clock) -> None:
+    def __init__(self, workspace: Workspace, scope: Scope, clock: Clock, *, anew: bool) -> None:
+        super().__init__(workspace, scope, clock, anew=anew)
         self.found: dict[str, None] = {}
-        self._begun = begun
-        self._files = files
-        self._clock = clock
-        self._end = clock() + CALL_SECONDS
-        self._judged = self._told = 0
         # By the identity of candidates, which the catalogue keeps, those that were taken in already.
         self._taken: dict[int, tuple[str, ...]] = {}
 
-    def take(self, source: str, text: str, *, first: int = 0) -> int | None:
-        """Take in what the links of the note *source* lead to, as `linking` does it, and return what it returns."""
-        scanned = self._begun.take(text)
-        if scanned is None:
-            start = self._clock()
-            scanned = Scanned(text)
-            self._end = max(self._end, 2 * self._clock() - start)
-        for number in range(first, len(scanned.links)):
-            link = scanned.links[number]
-            if link.external or link.path is None or not link.target:
-                continue
-            if self._told >= TOLD_CHARACTERS or (
-                self._judged >= LEAST_LINKS and not self._clock() < self._end
-            ):
-                self._begun.keep(scanned)
-                return number
-            self._judged += 1
-            self._add(self._files.resolve(link, source).ids, source)
-        return None
+    def counts(self, link: Link) -> bool:
+        """Say whether it may lead to another note."""
+        return super().counts(link) and bool(link.target)
 
-    def _add(self, ids: tuple[str, ...], source: str) -> None:
+    def judge(self, source: str, number: int, link: Link, scanned: Scanned, resolution: Resolution) -> None:  # noqa: ARG002
+        """Take in to which notes it leads."""
+        ids = resolution.ids
         if source not in ids[:MOST_CANDIDATES]:
             if id(ids) in self._taken:
                 return
@@ -93,4 +57,4 @@ class _Targets:
         for each in ids[:MOST_CANDIDATES]:
             if each != source and each not in self.found and is_note(each):
                 self.found[each] = None
-                self._told += len(each)
+                self.told += len(each)

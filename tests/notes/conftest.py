@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fsnotes import jailed
-from fsnotes.notes import finding, linking, scanning, stretches, surveying
+from fsnotes.notes import finding, link_walk, scanning, stretches, surveying
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import encode_command
@@ -54,7 +54,7 @@ def _calls_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(stretches, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(surveying, "CALL_SECONDS", 60.0)
-    monkeypatch.setattr(linking, "CALL_SECONDS", 60.0)
+    monkeypatch.setattr(link_walk, "CALL_SECONDS", 60.0)
 
 
 class Vault:

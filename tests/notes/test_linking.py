@@ -17,7 +17,8 @@ from fsnotes.notes import begun, linking, stretches
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.handlers import handle
-from fsnotes.notes.linking import LEAST_LINKS, MAX_SHOWN, MAX_TARGETS
+from fsnotes.notes.link_walk import LEAST_LINKS
+from fsnotes.notes.linking import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace

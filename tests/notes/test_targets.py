@@ -10,7 +10,7 @@ import pytest
 from fsnotes.errors import NotCounted
 from fsnotes.notes import begun, targets
 from fsnotes.notes.commands import FindLinks, FindTargets, Skipped, TargetsFound, by_reason
-from fsnotes.notes.linking import LEAST_LINKS
+from fsnotes.notes.link_walk import LEAST_LINKS
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT
 from tests.notes.conftest import Vault
