@@ -114,15 +114,20 @@ def write(folder: int, name: str, data: bytes) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
+            _fill(descriptor, data)
         finally:
             os.close(descriptor)
         publish(folder, temporary, name)
     except OSError as error:
         raise ConfigurationError(f"{name!r} cannot be written: {error.strerror}") from error
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    """Write *data* at the beginning of an open file, durably."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)
 
 
 def has_room(folder: int, name: str, size: int) -> bool:
@@ -160,10 +165,7 @@ def write_reserved(folder: int, spare: str, name: str, data: bytes) -> None:
             check_file(status, spare)
             if status.st_size < len(data):
                 raise ConfigurationError(f"{spare!r} is too small for what is to be written")
-            view = memoryview(data.ljust(status.st_size))
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
+            _fill(descriptor, data.ljust(status.st_size))
         finally:
             os.close(descriptor)
         publish(folder, spare, name)
