@@ -19,6 +19,7 @@ from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.model import is_note
 from fsnotes.notes.replies import IndexKept, Skipped
 from sandbox.errors import SandboxError
+from sandbox.marks import Reason
 from sandbox.names import ROOT, RelPath
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class Upkeep:
         self._surveyed = -SURVEY_SECONDS
         self._kept: IndexKept | None = None
         self._skipped: tuple[Skipped, ...] = ()
+        self._has_links = False
+        """Whether there are files of several names among the skipped."""
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -116,7 +119,7 @@ class Upkeep:
         watcher = self._watcher
         if watcher is None or self._has_aliases or not watcher.settle(SETTLE_SECONDS):
             return Standing(settled=False)
-        if any(item.reason == "hard_link" for item in self._skipped):
+        if self._has_links:
             # When one of its names goes, the other becomes a note, and nobody says so.
             return Standing(settled=False)
         dirty = watcher.look()
@@ -205,6 +208,7 @@ class Upkeep:
         self._kept = kept
         if kept.skipped is not None:
             self._skipped = kept.skipped
+            self._has_links = any(item.reason == "hard_link" for item in kept.skipped)
         if watcher is not None and dirty is not None:
             self._clear(watcher, dirty, kept, paths)
             self._seen = dirty.generation
@@ -266,7 +270,7 @@ def _is_waiting(dirty: Dirty) -> bool:
 
 def _is_blind(dirty: Dirty) -> bool:
     """Say whether there are notes of which no change is told. In a folder that may not be read there are none."""
-    return any(each.reason.name != "DENIED" for each in dirty.unwatched)
+    return any(each.reason is not Reason.DENIED for each in dirty.unwatched)
 
 
 def _is_little(dirty: Dirty) -> bool:
