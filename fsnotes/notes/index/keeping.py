@@ -9,8 +9,8 @@ the folder is Busy.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeVar
 
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
 from fsnotes.notes.commands import Skipped
@@ -19,6 +19,8 @@ from fsnotes.notes.index.building import Builder, LeftOut, Survey, Vault, refres
 from fsnotes.notes.index.files import CURRENT, NEXT, Folder
 from fsnotes.notes.index.store import MERGE_PAGES, Store
 from fsnotes.notes.model import is_note
+
+T = TypeVar("T")
 
 DEAD_NOTES: Final = 10_000
 DEAD_SHARE: Final = 0.2
@@ -160,23 +162,18 @@ class Keeper:
             if not is_note(path.rpartition("/")[2]):
                 self.look_again(path)
         notes = [path for path in asked if is_note(path.rpartition("/")[2])]
+        return self._mended(lambda: self._refreshed(notes), lambda: tuple(notes))
+
+    def _refreshed(self, notes: list[str]) -> tuple[str, ...]:
         end = self._vault.clock() + CALL_SECONDS
-        try:
-            left = refresh(self._vault, self._filling.store, notes, end)
-            if not self._filling.store.commit():
-                return tuple(notes)
-            if self._next is not None:
-                # It is compared with the notes for as long as it is made, and so it never falls behind.
-                refresh(
-                    self._vault, self._next.store, [path for path in notes if path not in left], float("inf")
-                )
-            return tuple(left)
-        except IndexUnusable:
-            self.renew()
+        left = refresh(self._vault, self._filling.store, notes, end)
+        if not self._filling.store.commit():
             return tuple(notes)
-        except (Busy, Unavailable) as failure:
-            self._begin_again(failure)
-            raise
+        if self._next is not None:
+            # It is compared with the notes for as long as it is made, and so it never falls behind.
+            done = [path for path in notes if path not in left]
+            refresh(self._vault, self._next.store, done, float("inf"))
+        return tuple(left)
 
     def step(self) -> Progress:
         """Do what is next for about CALL_SECONDS, and return how far the index is.
@@ -184,32 +181,35 @@ class Keeper:
         Raises Busy, when another process reads for long, and Unavailable, when the disk is full or gone: what was not
         committed is done again later.
         """
+        return self._mended(self._stepped, self.progress)
+
+    def _stepped(self) -> Progress:
         end = self._vault.clock() + CALL_SECONDS
-        try:
-            if self._filling.ready:
-                self._tend(end)
-            else:
-                self._filling.step(end)
-            progress = self.progress()
-            if progress.phase == "ready":
-                self._renewals = 0
-            return progress
-        except IndexUnusable:
-            self.renew()
-            return self.progress()
-        except (Busy, Unavailable) as failure:
-            self._begin_again(failure)
-            raise
+        if self._filling.ready:
+            self._tend(end)
+        else:
+            self._filling.step(end)
+        progress = self.progress()
+        if progress.phase == "ready":
+            self._renewals = 0
+        return progress
 
     def settle(self) -> Progress:
         """Have what was committed on the disk, and marked as whole. Raises what `step` raises."""
+        return self._mended(self._settled, self.progress)
+
+    def _settled(self) -> Progress:
+        if self._filling.ready:
+            self._filling.store.settle()
+        return self.progress()
+
+    def _mended(self, do: Callable[[], T], anew: Callable[[], T]) -> T:
+        """Return what *do* does; or, where the file turns out to be damaged, what *anew* says of the new one."""
         try:
-            if self._filling.ready:
-                self._filling.store.settle()
-            return self.progress()
+            return do()
         except IndexUnusable:
             self.renew()
-            return self.progress()
+            return anew()
         except (Busy, Unavailable) as failure:
             self._begin_again(failure)
             raise
