@@ -8,7 +8,7 @@ when the search began.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable
@@ -48,14 +48,12 @@ def unknown(
     Raises IndexUnusable, for another generation too.
     """
     asked = dict(notes)
-    paths = list(asked)
     with reader.view() as view:
         if standing(view).generation != generation:
             raise IndexUnusable("the search index was made anew")
-        for start in range(0, len(paths), _MOST):
-            for path, number, sure, *numbers in _docs(view, paths[start : start + _MOST]):
-                if number < upto and sure < upto and asked[path] == Stat(*numbers):
-                    del asked[path]
+        for known in _known(view, dict(asked), below=upto):
+            for path in known.values():
+                del asked[path]
     return frozenset(asked)
 
 
@@ -72,16 +70,9 @@ def tags_known(reader: Reader, notes: Iterable[tuple[str, Stat]], *, prefix: str
 
     Of more than MOST_TAGS together, none are known. Raises IndexUnusable.
     """
-    asked = dict(notes)
-    paths = list(asked)
     uses: dict[str, list[Use]] = {}
     with reader.view() as view:
-        for start in range(0, len(paths), _MOST):
-            known = {
-                number: path
-                for path, number, _, *numbers in _docs(view, paths[start : start + _MOST])
-                if asked[path] == Stat(*numbers)
-            }
+        for known in _known(view, dict(notes)):
             places = ", ".join("?" * len(known))
             rows = view.rows(_TAGS.format(places), *known, MOST_TAGS + 1)
             if len(rows) > MOST_TAGS:
@@ -108,19 +99,25 @@ def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, k
     These are those that the index says have it, and those that it does not know. Raises IndexUnusable.
     """
     asked = dict(notes)
-    paths = list(asked)
     with reader.view() as view:
-        for start in range(0, len(paths), _MOST):
-            known = {
-                number: path
-                for path, number, _, *numbers in _docs(view, paths[start : start + _MOST])
-                if asked[path] == Stat(*numbers)
-            }
+        for known in _known(view, dict(asked)):
             places = ", ".join("?" * len(known))
             having = {number for (number,) in view.rows(_HAVING[table].format(places), key, *known)}
             for number in known.keys() - having:
                 del asked[known[number]]
     return frozenset(asked)
+
+
+def _known(view: View, asked: dict[str, Stat], *, below: int | None = None) -> Iterator[dict[int, str]]:
+    """Yield, of some notes after the other, the paths by their ids of those that the index knows, *below* an id."""
+    paths = list(asked)
+    bounds = Known(below)
+    for start in range(0, len(paths), _MOST):
+        yield {
+            number: path
+            for path, number, sure, *numbers in _docs(view, paths[start : start + _MOST])
+            if bounds.has(number, path) and bounds.stat(sure, numbers) == asked[path]
+        }
 
 
 def _docs(view: View, paths: list[str]) -> list[tuple[Any, ...]]:

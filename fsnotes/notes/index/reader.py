@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -26,10 +26,6 @@ _PRAGMAS: Final = (
     "cache_size = -8192",
     "trusted_schema = 0",
 )
-
-
-_MOST_VALUES: Final = 500
-"""How many values one statement compares with."""
 
 
 class View:
@@ -60,27 +56,6 @@ def standing(view: View) -> Standing:
     """Return how the index stands that is seen. Without *complete*, a search in it is only a part."""
     generation, complete = view.rows("SELECT generation, complete FROM meta")[0]
     return Standing(str(generation), bool(complete))
-
-
-def indexed(view: View) -> int:
-    """Return how many notes are in the index. 1 ms for 100,000."""
-    return view.number("SELECT count(*) FROM docs") - view.number(
-        "SELECT count(*) FROM docs WHERE reason IS NOT NULL"
-    )
-
-
-def known(view: View, paths: Iterable[str]) -> dict[str, str]:
-    """Return the etags under which the index knows the notes at these paths; those that it does not know are left out.
-
-    So whoever waits for a change to be taken in sees when it was, whichever process keeps the index.
-    """
-    asked = list(paths)
-    found: dict[str, str] = {}
-    for start in range(0, len(asked), _MOST_VALUES):
-        part = asked[start : start + _MOST_VALUES]
-        places = ", ".join("?" * len(part))
-        found |= dict(view.rows(f"SELECT path, etag FROM docs WHERE path IN ({places})", *part))  # noqa: S608 - ours
-    return found
 
 
 class Reader:

@@ -12,10 +12,8 @@ import pytest
 
 from fsnotes.notes import stretches, tagging
 from fsnotes.notes.commands import CountTags, Skipped
-from fsnotes.notes.etags import etag
 from fsnotes.notes.index import bounds, building, keeping
 from fsnotes.notes.index.keeping import Keeper, Progress
-from fsnotes.notes.index.reader import known
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.root import Content, Root
@@ -389,16 +387,6 @@ def test_a_note_that_moves_to_where_a_survey_has_been_is_not_forgotten(shelf: Sh
     shelf.keep()._filling.vault = shelf.vault
     shelf.settle()
     assert shelf.finds("w59") == ["00a.md"]
-
-
-def test_a_reader_is_told_which_state_of_a_note_is_indexed(shelf: Shelf) -> None:
-    shelf.write("a.md", "word")
-    shelf.write("b.md", b"\xff")
-    shelf.settle()
-    with shelf.reader.view() as view:
-        assert known(view, ["a.md", "b.md", "c.md"]) == {"a.md": etag(b"word"), "b.md": etag(b"\xff")}
-        assert known(view, []) == {}
-        assert len(known(view, [f"{number}.md" for number in range(2_000)] + ["a.md"])) == 1
 
 
 def test_tags_are_counted_once_however_often_a_call_ends_among_known_notes(shelf: Shelf) -> None:

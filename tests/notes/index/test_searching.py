@@ -16,7 +16,7 @@ from fsnotes.notes.index import searching
 from fsnotes.notes.index.answering import look_through, page
 from fsnotes.notes.index.combing import comb
 from fsnotes.notes.index.known import Known
-from fsnotes.notes.index.reader import Standing, indexed
+from fsnotes.notes.index.reader import Standing
 from fsnotes.notes.index.regexes import Pattern
 from fsnotes.notes.index.searching import Position
 from tests.notes.index import oracle
@@ -321,5 +321,4 @@ def test_without_an_index_or_a_whole_one_a_search_is_told_so(shelf: Shelf) -> No
     shelf.settle()
     whole = page(shelf.reader, shelf.root, shelf.asked("word"), limit=1, clock=lambda: 0.0)
     assert (len(whole.hits), whole.standing) == (1, Standing(generation, complete=True))
-    with shelf.reader.view() as view:
-        assert indexed(view) == 1
+    assert shelf.keep().progress().indexed == 1
