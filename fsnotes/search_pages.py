@@ -24,7 +24,7 @@ from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.freshness import Freshness, Standing
 from fsnotes.hits import NotesFound, hit
 from fsnotes.listings import MAX_LIMIT
-from fsnotes.notes.commands import Hit, SearchNotes, Skipped
+from fsnotes.notes.commands import Hit, SearchNotes, Skipped, by_reason
 from fsnotes.notes.index_commands import SearchIndex, SearchPaths
 from fsnotes.notes.replies import PathsSearched
 from fsnotes.notes.scope import Scope
@@ -76,7 +76,7 @@ def search_notes(
     return NotesFound(
         tuple(search.hits),
         search.is_over and following is not None,
-        tuple(Skipped(None, count, reason) for reason, count in search.skipped.items()),
+        by_reason(search.skipped),
         None if following is None else pages.cursor(following.written()),
         # Of how many notes there are, those may know who see all of them.
         freshness.progress() if Scope(grant.folders).covers(ROOT) else None,
@@ -196,7 +196,7 @@ class _Search:
         self._page = Page(limit)
         self._is_full = False
         self.hits: list[Hit] = []
-        self.skipped: dict[str, int] = {}
+        self.skipped: list[Skipped] = []
         self.is_over = False
         """Whether it ends where it does since it took long."""
 
@@ -206,7 +206,7 @@ class _Search:
             return self._first(standing)
         except IndexUnusable:
             # There is none, or it is being made: what was found so far is found again.
-            self._page, self._is_full, self.hits, self.skipped = Page(self._limit), False, [], {}
+            self._page, self._is_full, self.hits, self.skipped = Page(self._limit), False, [], []
             return self._through_notes(_InNotes())
 
     def go_on(self, place: _Place) -> _Place | None:
@@ -225,7 +225,7 @@ class _Search:
         if told is None:
             return self._through_index(None)
         place = self._through_index(None, told, settled=True)
-        self._skip(self._seen(standing.skipped))
+        self.skipped += self._seen(standing.skipped)
         return place
 
     # -- what changed a moment ago -----------------------------------------------------------------
@@ -259,7 +259,7 @@ class _Search:
         if len(json.dumps(told, ensure_ascii=False).encode()) > MOST_TOLD:
             return None
         self._take(tuple(found))
-        self._skip(skipped)
+        self.skipped += skipped
         return told
 
     # -- what the index gives ----------------------------------------------------------------------
@@ -282,7 +282,7 @@ class _Search:
                     asked.regex,
                     mark,
                     upto,
-                    tuple(without),
+                    without,
                     settled,
                     most,
                 )
@@ -298,7 +298,7 @@ class _Search:
             # What does not fit, since a note grew in between, has its place on no other page either.
             self._take(reply.hits[taken:])
             if settled:
-                self._skip(reply.skipped)
+                self.skipped += reply.skipped
             if reply.mark is None:
                 if settled:
                     return None
@@ -331,7 +331,7 @@ class _Search:
             reply, taken = self._asked_for(ask)
             if taken < len(reply.hits):
                 return replace(place, after=reply.hits[taken - 1].path, within=None) if taken else place
-            self._skip(reply.skipped)
+            self.skipped += reply.skipped
             if reply.resume is None:
                 return None
             place = replace(place, after=reply.resume, within=reply.within)
@@ -373,10 +373,6 @@ class _Search:
             return True
         self.is_over = not self._clock() < self._end
         return self.is_over
-
-    def _skip(self, items: tuple[Skipped, ...] | list[Skipped]) -> None:
-        for item in items:
-            self.skipped[item.reason] = self.skipped.get(item.reason, 0) + item.count
 
     def _seen(self, items: tuple[Skipped, ...]) -> list[Skipped]:
         """Return those files that lie in the folder that is searched, as far as the grant goes."""

@@ -6,7 +6,6 @@ calls make a page is decided above.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Iterable
 from typing import Final
@@ -15,8 +14,7 @@ from fsnotes.errors import IndexUnusable
 from fsnotes.notes.commands import Hit, HitLine, Skipped, by_reason
 from fsnotes.notes.index import answering
 from fsnotes.notes.index.known import NEXT_ID, Known
-from fsnotes.notes.index.matching import Matcher
-from fsnotes.notes.index.queries import parse
+from fsnotes.notes.index.matching import matcher_of
 from fsnotes.notes.index.reader import Reader
 from fsnotes.notes.index.searching import Asked, Position
 from fsnotes.notes.index_commands import SearchIndex, SearchPaths
@@ -104,10 +102,4 @@ def _reader(workspace: Workspace) -> Reader:
 
 def _asked(root: Root, scope: Scope, command: SearchIndex | SearchPaths) -> Asked:
     folder = str(existing_folder(root, scope, command.folder)) if command.folder else ""
-    return Asked(_matcher(_UNUSED if command.regex else command.query), scope, folder, command.tag)
-
-
-@functools.lru_cache(maxsize=16)
-def _matcher(query: str) -> Matcher:
-    """Return what finds *query*, which is asked for again and again."""
-    return Matcher(parse(query))
+    return Asked(matcher_of(_UNUSED if command.regex else command.query), scope, folder, command.tag)

@@ -6,26 +6,21 @@ What a query means is decided in `index/queries.py` and `index/matching.py`, wha
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 
-from fsnotes.errors import NotText
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped, by_reason
-from fsnotes.notes.index.bounds import WHOLE_BYTES
-from fsnotes.notes.index.matching import Matcher
-from fsnotes.notes.index.pieces import TooLargeToKnow, look_into
-from fsnotes.notes.index.queries import parse
+from fsnotes.notes.index.matching import matcher_of
+from fsnotes.notes.index.pieces import UNKNOWN, check_known, look_into, may_be_tagged, reason_for
 from fsnotes.notes.index.snippets import Line, shown_title
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.sieves import unknown_to
 from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
-from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
@@ -77,26 +72,18 @@ def search(
         """Look into one note from the byte *first* on; return with which one to go on if it is not done."""
         try:
             return look_inside(path, data, first)
-        except NotText:
-            left.append(Skipped(None, 1, "not_text"))
-        except TooManyTags:
-            left.append(Skipped(None, 1, "too_many"))
-        except TooLargeToKnow:
-            left.append(Skipped(None, 1, "too_large"))
+        except UNKNOWN as error:
+            left.append(Skipped(None, 1, reason_for(error)))
         return None
 
     def look_inside(path: str, data: bytes, first: int) -> int | None:
-        is_large = len(data) > WHOLE_BYTES
-        if command.tag is not None and not (
-            may_have_tag(data, command.tag) if is_large else has_tag(data, command.tag, path=path)
-        ):
+        if not may_be_tagged(command.tag, path, data):
             return None
         found = seeker.look(path, data, first, is_over)
         if isinstance(found, int):
             return found
         if found is not None:
-            if command.tag is not None and is_large:
-                raise TooLargeToKnow
+            check_known(command.tag, data)
             title, lines = shown_title(found[0]), found[1]
             hits.append(Hit(path, title, tuple(HitLine(line.number, line.text) for line in lines)))
             stretch.tell(_TOLD + len(path) + len(title) + sum(len(line.text) for line in lines))
@@ -146,7 +133,7 @@ class _Words:
     """A query of words and fields. A note is looked into in one call."""
 
     def __init__(self, query: str, clock: Clock) -> None:
-        self._matcher = _matcher(query)
+        self._matcher = matcher_of(query)
         self._clock = clock
 
     def look(self, path: str, data: bytes, first: int, is_over: Callable[[], bool]) -> Shown | int | None:  # noqa: ARG002
@@ -158,9 +145,3 @@ def _expression(query: str) -> _Seeker:
     from fsnotes.notes.patterns import Expression
 
     return Expression(query)
-
-
-@functools.lru_cache(maxsize=16)
-def _matcher(query: str) -> Matcher:
-    """Return what finds *query*, which is asked for again and again."""
-    return Matcher(parse(query))

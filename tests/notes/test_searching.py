@@ -15,6 +15,7 @@ from fsnotes.errors import InvalidArgument, NotText, PathRefused
 from fsnotes.hits import hit
 from fsnotes.notes import searching, stretches
 from fsnotes.notes.commands import Hit, HitLine, Searched, SearchNotes, Skipped
+from fsnotes.notes.index import pieces
 from fsnotes.notes.index.bounds import LOOK_SECONDS, MAX_CHARACTERS, MAX_TITLE
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import MAX_TAGS, TooManyTags
@@ -210,14 +211,14 @@ def test_a_note_that_cannot_be_looked_into_is_counted_where_a_search_goes_on_in_
 ) -> None:
     for name in "ab":
         vault.write(f"{name}.md", b"some text and a word #t")
-    real = searching.has_tag
+    real = pieces.has_tag
 
     def has_tag(data: bytes, key: str, *, path: str) -> bool:
         if path == "a.md":
             raise error
         return real(data, key, path=path)
 
-    monkeypatch.setattr(searching, "has_tag", has_tag)
+    monkeypatch.setattr(pieces, "has_tag", has_tag)
     after = None if within is None else "a.md"
     found = vault.run(SearchNotes("word", "", "t", True, after, within))  # noqa: FBT003
     assert [hit.path for hit in found.hits] == ["b.md"]

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from fsnotes.errors import NotText
-from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS, WHOLE_BYTES
+from fsnotes.notes.index.bounds import CALL_BYTES, CALL_SECONDS
 from fsnotes.notes.index.known import Known
-from fsnotes.notes.index.pieces import TooLargeToKnow, look_into
+from fsnotes.notes.index.pieces import UNKNOWN, check_known, look_into, may_be_tagged, reason_for
 from fsnotes.notes.index.reader import Reader, Standing, standing
 from fsnotes.notes.index.rows import Stat
 from fsnotes.notes.index.searching import ALL, Asked, Position, candidates
 from fsnotes.notes.index.snippets import Line, shown_title
-from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from sandbox.errors import InvalidPath, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Content, Root
@@ -155,12 +153,8 @@ def _look(
     """Look into a note, and note what became of it."""
     try:
         hit = _meant(path, data, asked, clock)
-    except NotText:
-        left_out.append("not_text")
-    except TooManyTags:
-        left_out.append("too_many")
-    except TooLargeToKnow:
-        left_out.append("too_large")
+    except UNKNOWN as error:
+        left_out.append(reason_for(error))
     else:
         if hit is not None:
             hits.append(hit)
@@ -168,12 +162,10 @@ def _look(
 
 def _meant(path: str, data: bytes, asked: Asked, clock: Callable[[], float]) -> Hit | None:
     key = asked.tag_key()
-    is_large = len(data) > WHOLE_BYTES
-    if key is not None and not (may_have_tag(data, key) if is_large else has_tag(data, key, path=path)):
+    if not may_be_tagged(key, path, data):
         return None
     found = look_into(asked.matcher, path, data, clock=clock)
     if found is None:
         return None
-    if key is not None and is_large:
-        raise TooLargeToKnow
+    check_known(key, data)
     return Hit(path, shown_title(found[0]), found[1])

@@ -6,13 +6,14 @@ terms that need it.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fsnotes.notes.index.contents import Contents, contents_of
 from fsnotes.notes.index.folding import LETTER, indexed, plain, tokens, unspaced_runs
-from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words
+from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words, parse
 from fsnotes.notes.model import stem
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.titles import title_of
@@ -76,6 +77,12 @@ class Matcher:
         if found is None:
             found = self._patterns[words] = re.compile(_SEPARATORS.join(_pieces(words)))
         return found
+
+
+@functools.lru_cache(maxsize=16)
+def matcher_of(query: str) -> Matcher:
+    """Return what finds *query*, which is asked for again and again. Raises InvalidArgument."""
+    return Matcher(parse(query))
 
 
 def has_value(properties: Mapping[str, tuple[str, ...]], asked: Having) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fsnotes.errors import InvalidYaml
+from fsnotes.errors import InvalidYaml, NotText
 from fsnotes.notes.index.bounds import LOOK_SECONDS, WHOLE_BYTES
 from fsnotes.notes.index.contents import values_of
 from fsnotes.notes.index.matching import Matcher, Place, Subject, has_value
@@ -22,7 +22,7 @@ from fsnotes.notes.index.snippets import Line, shown_words, snippets
 from fsnotes.notes.markdown.lines import unified
 from fsnotes.notes.model import stem
 from fsnotes.notes.property_reading import read_properties
-from fsnotes.notes.tags import may_have_tag
+from fsnotes.notes.tags import TooManyTags, has_tag, may_have_tag
 from fsnotes.notes.texts import decoded
 from fsnotes.notes.titles import title_of
 
@@ -36,6 +36,34 @@ Clock = Callable[[], float]
 
 class TooLargeToKnow(Exception):
     """A note is so large that it would take too long to find out what is asked about it."""
+
+
+UNKNOWN: Final = (NotText, TooManyTags, TooLargeToKnow)
+"""Why a note cannot be known to be meant or not."""
+
+
+def reason_for(error: Exception) -> str:
+    """Return the slug of one of UNKNOWN."""
+    match error:
+        case NotText():
+            return "not_text"
+        case TooManyTags():
+            return "too_many"
+        case _:
+            return "too_large"
+
+
+def may_be_tagged(key: str | None, path: str, data: bytes) -> bool:
+    """Say whether a note has the tag *key*, None for any note; of a large one whether it may. Raises NotText."""
+    if key is None:
+        return True
+    return may_have_tag(data, key) if len(data) > WHOLE_BYTES else has_tag(data, key, path=path)
+
+
+def check_known(key: str | None, data: bytes) -> None:
+    """Raise TooLargeToKnow if `may_be_tagged` did not find out."""
+    if key is not None and len(data) > WHOLE_BYTES:
+        raise TooLargeToKnow
 
 
 def look_into(
