@@ -15,21 +15,14 @@ from typing import Any, cast
 
 from fsnotes.notes.commands import AppendNote, Command
 from fsnotes.notes.handlers import handle
-from fsnotes.notes.journal import Journal
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from fsnotes.runners import until_counted
 from sandbox.names import ROOT
 from sandbox.resolve import ResolverChoice
 from sandbox.root import Root
+from tests.notes.journal_steps import tell_of_journals
 from tests.notes.movers import move
-
-JOURNAL_STEPS = (
-    "journal: about to be written",
-    "journal: written",
-    "journal: about to be cleared",
-    "journal: cleared",
-)
 
 MOVES = {"note": ("sub/a", "other/b"), "folder": ("sub", "other/new"), "respelled": ("sub/a", "sub/A")}
 
@@ -74,27 +67,9 @@ def _be_killed(what: str, folder: str, part: str, resolver: str, deadly: str, ti
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    _watch(observe)
+    tell_of_journals(observe)
     root = Root.open(folder, resolver=cast(ResolverChoice, resolver), observe=observe)
     act(runner(Workspace(root, part=part)), what)
-
-
-def _watch(observe: Callable[[str], None]) -> None:
-    """Tell of the steps of the journal too."""
-    write, clear = Journal.write, Journal.clear
-
-    def writing(self: Journal, entry: Any) -> None:
-        observe(JOURNAL_STEPS[0])
-        write(self, entry)
-        observe(JOURNAL_STEPS[1])
-
-    def clearing(self: Journal) -> None:
-        observe(JOURNAL_STEPS[2])
-        clear(self)
-        observe(JOURNAL_STEPS[3])
-
-    Journal.write = writing  # type: ignore[method-assign]
-    Journal.clear = clearing  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

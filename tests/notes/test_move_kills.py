@@ -28,7 +28,8 @@ from sandbox.root import Content, Root
 from sandbox.steps import Step
 from tests.disk import Tree
 from tests.mounts import REPOSITORY
-from tests.notes.killed_moves import JOURNAL_STEPS, MOVES, act, runner
+from tests.notes.journal_steps import JOURNAL_STEPS
+from tests.notes.killed_moves import MOVES, act, runner
 from tests.require import require
 
 NOTES = {

@@ -10,14 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from fsnotes.notes import writer
-from fsnotes.notes.journal import Journal
-
-JOURNAL_STEPS = (
-    "journal: about to be written",
-    "journal: written",
-    "journal: about to be cleared",
-    "journal: cleared",
-)
+from tests.notes.journal_steps import tell_of_journals
 
 Handler = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -31,26 +24,8 @@ def build(options: Mapping[str, Any]) -> Handler:
         while step == options.get("hang_at"):
             time.sleep(1)
 
-    _tell_of_journals(observe)
+    tell_of_journals(observe)
     return writer.build(options, observe=observe)
-
-
-def _tell_of_journals(observe: Callable[[Any], None]) -> None:
-    """Have *observe* told of the steps of a move's journal too, of which the product tells nobody."""
-    write, clear = Journal.write, Journal.clear
-
-    def writing(self: Journal, entry: Any) -> None:
-        observe(JOURNAL_STEPS[0])
-        write(self, entry)
-        observe(JOURNAL_STEPS[1])
-
-    def clearing(self: Journal) -> None:
-        observe(JOURNAL_STEPS[2])
-        clear(self)
-        observe(JOURNAL_STEPS[3])
-
-    Journal.write = writing  # type: ignore[method-assign]
-    Journal.clear = clearing  # type: ignore[method-assign]
 
 
 def build_confessing(options: Mapping[str, Any]) -> Handler:

@@ -28,7 +28,7 @@ from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.records import replace
 from sandbox.steps import Step
-from tests.notes.killed_moves import JOURNAL_STEPS
+from tests.notes.journal_steps import JOURNAL_STEPS
 from tests.notes.test_move_kills import AFTER_THE_MOVE, NOT_IN_MOVES, NOTES, STEPS
 from tests.service import deadly
 from tests.service.conftest import ALICE, Household, accept, answer
