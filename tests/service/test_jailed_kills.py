@@ -22,6 +22,7 @@ from fsnotes.notes.journal import NAME
 from fsnotes.notes.shapes import BadMessage
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
+from fsnotes.state import StateFolder
 from fsnotes.workers import Worker, WorkerMaker
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
@@ -320,7 +321,8 @@ def test_a_worker_killed_in_a_move_leaves_it_to_be_finished_or_undone_by_the_nex
         # As if it had never been asked for, so it can be made.
         moved(household, what, household.service())
         assert notes(household).keys() == {_new_path(what, path) for path in VAULT}
-    (part,) = (place for place in (household.top / "state" / "ws").iterdir() if place.is_dir())
+    part = household.top / "state" / "ws" / StateFolder.identify(str(household.vault))
+    assert part.is_dir()
     assert not (part / NAME).exists()
     # What was staged for each note is nobody's after a minute, and goes to the trash.
     household.clock.now += 120
