@@ -31,7 +31,6 @@ from sandbox.records import replace
 from sandbox.steps import Step
 from tests.notes.journal_steps import JOURNAL_STEPS
 from tests.notes.test_move_kills import AFTER_THE_MOVE, NOT_IN_MOVES, NOTES, STEPS
-from tests.service import deadly
 from tests.service.conftest import ALICE, Household, accept, answer
 from tests.service.test_kills import (
     BEFORE_THE_EXCHANGE,
@@ -292,7 +291,6 @@ def notes(household: Household) -> dict[str, bytes]:
 
 
 def test_each_step_of_a_journal_has_a_kill() -> None:
-    assert deadly.JOURNAL_STEPS == JOURNAL_STEPS
     assert set(JOURNAL_STEPS) <= set(STEPS)
 
 
