@@ -54,6 +54,10 @@ class FileIdentity:
         return (self.dev, self.ino) == (other.dev, other.ino)
 
 
+Numbers = tuple[int, int, int]
+"""A file's inode, size and time of its last write in nanoseconds: what is compared where many are."""
+
+
 class Kind(Enum):
     """What stands at a name."""
 
@@ -95,11 +99,15 @@ class Stamp:
 
 @record
 class Entry:
-    """One name in a folder. `identity` is there for files and folders, when it was asked for."""
+    """One name in a folder. `identity` is there for files and folders, when it was asked for.
+
+    `inode` is what the folder says of the name: of a mount point, that of what is covered. 0 for a link.
+    """
 
     name: str
     kind: Kind
     identity: FileIdentity | None = None
+    inode: int = 0
 
 
 @record

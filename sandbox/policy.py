@@ -66,6 +66,14 @@ class Policy:
         if self.max_file_bytes < 0 or self.max_entries < 1:
             raise ValueError("a policy's bounds must be positive")
 
+    def accepts(self, status: os.stat_result) -> bool:
+        """Say whether it is a regular file that this policy accepts."""
+        return (
+            stat.S_ISREG(status.st_mode)
+            and (status.st_nlink <= 1 or self.hard_links is HardLinks.ALLOW)
+            and status.st_size <= self.max_file_bytes
+        )
+
     def judge(self, path: RelPath, status: os.stat_result) -> None:
         """Refuse the object at *path* unless it is a regular file that this policy accepts.
 

@@ -7,13 +7,14 @@ of a folder a caller may see, is left to others.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from sandbox.beneath import Beneath, Descriptor, encoded_parts
 from sandbox.errors import Escape, Missing, MountRefused, SandboxError, TooLarge
 from sandbox.names import RelPath, component_fault, display
-from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing, Stamp
+from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing, Numbers, Stamp
 from sandbox.policy import Links, Policy
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK, LOOK_FOLDER, READ_FOLDER
@@ -69,6 +70,42 @@ def stat(tree: Beneath, path: RelPath) -> FileIdentity:
         return FileIdentity.of(status)
 
 
+def identities(
+    tree: Beneath, path: RelPath, entries: Sequence[Entry], known: Mapping[str, Numbers]
+) -> list[FileIdentity | SandboxError | None]:
+    """Return what `stat` gives or raises for these files of the folder at *path*; see `Root.identities`."""
+    if tree.policy.links is Links.WITHIN:
+        return [_stat_or_error(tree, path, entry) for entry in entries]
+    accepts = tree.policy.accepts
+    found: list[FileIdentity | SandboxError | None] = []
+    try:
+        with tree.open(path, LOOK_FOLDER) as folder, reporting(path):
+            device = os.fstat(folder).st_dev
+            for entry in entries:
+                try:
+                    status = os.stat(entry.name.encode(), dir_fd=folder, follow_symlinks=False)
+                except OSError:
+                    found.append(_stat_or_error(tree, path, entry))
+                    continue
+                # What was mounted over it has another number than the folder says, and so has what took its place.
+                if status.st_ino != entry.inode or status.st_dev != device or not accepts(status):
+                    found.append(_stat_or_error(tree, path, entry))
+                elif known.get(entry.name) == (status.st_ino, status.st_size, status.st_mtime_ns):
+                    found.append(None)
+                else:
+                    found.append(FileIdentity.of(status))
+            return found
+    except SandboxError as error:
+        return [error] * len(entries)
+
+
+def _stat_or_error(tree: Beneath, path: RelPath, entry: Entry) -> FileIdentity | SandboxError:
+    try:
+        return stat(tree, path.child(entry.name))
+    except SandboxError as error:
+        return error
+
+
 def stamp(tree: Beneath, path: RelPath) -> Stamp:
     """Return the stamp of the folder at *path* without listing it; see `Root.stamp`."""
     with tree.open(path, LOOK_FOLDER) as seen, reporting(path):
@@ -108,16 +145,24 @@ def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing
     with tree.open(path, READ_FOLDER) as folder, reporting(path):
         stamp = Stamp.of(os.fstat(folder))
         for entry in bounded_entries(folder, path, tree.policy.max_entries):
-            if component_fault(entry.name) is not None:
+            name = entry.name
+            if component_fault(name) is not None:
                 hostile_count += 1
                 if len(hostile) < MAX_UNNAMEABLE:
-                    hostile.append(display(os.fsencode(entry.name)))
+                    hostile.append(display(os.fsencode(name)))
+                continue
+            if not with_identity and entry.is_file(follow_symlinks=False):
+                # Most are such, and folders may be long.
+                found.append(Entry(name, Kind.FILE, None, entry.inode()))
                 continue
             described = _describe(tree, path, entry, device=stamp.dev, with_identity=with_identity)
             if described is not None:
                 found.append(described)
-    found.sort(key=lambda each: each.name)
+    found.sort(key=_name)
     return Listing(tuple(found), stamp, tuple(sorted(hostile)), hostile_count)
+
+
+_name: Final = attrgetter("name")
 
 
 def bounded_entries(folder: int, shown: object, limit: int) -> Iterator[os.DirEntry[str]]:
@@ -136,7 +181,7 @@ def _describe(
         if entry.is_symlink():
             return _describe_link(tree, folder, entry.name, with_identity=with_identity)
         if not with_identity:
-            return Entry(entry.name, _kind_of(entry))
+            return Entry(entry.name, _kind_of(entry), None, entry.inode())
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None  # gone between the listing and the look: it is not there any more
@@ -146,13 +191,11 @@ def _describe(
     if (status.st_dev, status.st_ino) != (device, entry.inode()) and _is_refused_mount(tree, folder, entry):
         what = Kind.OTHER
     if what in (Kind.FILE, Kind.FOLDER):
-        return Entry(entry.name, what, FileIdentity.of(status))
-    return Entry(entry.name, what)
+        return Entry(entry.name, what, FileIdentity.of(status), entry.inode())
+    return Entry(entry.name, what, None, entry.inode())
 
 
 def _kind_of(entry: os.DirEntry[str]) -> Kind:
-    if entry.is_file(follow_symlinks=False):
-        return Kind.FILE
     return Kind.FOLDER if entry.is_dir(follow_symlinks=False) else Kind.OTHER
 
 

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from sandbox import moving, permits, reading, staging, sweeping, trash, writing
 from sandbox._linux import O_PATH
 from sandbox.beneath import Beneath
-from sandbox.errors import RootUnusable
+from sandbox.errors import RootUnusable, SandboxError
 from sandbox.features import Features, probe
 from sandbox.locking import Lock, never
 from sandbox.names import ROOT, RelPath
@@ -38,6 +38,7 @@ from sandbox.objects import (
     FileIdentity,
     Kind,
     Listing,
+    Numbers,
     Replaced,
     Stamp,
     SweepReport,
@@ -62,6 +63,7 @@ __all__ = [
     "FileIdentity",
     "Kind",
     "Listing",
+    "Numbers",
     "Place",
     "Replaced",
     "Root",
@@ -77,6 +79,7 @@ __all__ = [
 
 SWEEP_AGE_SECONDS: Final = 60.0
 _STRICT: Final = Policy()
+_NOTHING: Final[Mapping[str, Numbers]] = MappingProxyType({})
 
 
 def always(_: RelPath) -> bool:
@@ -185,6 +188,16 @@ class Root:
     def stat(self, path: RelPath) -> FileIdentity:
         """Return the identity of the file at *path*, judged as for reading, without opening it."""
         return reading.stat(self._tree, path)
+
+    def identities(
+        self, path: RelPath, entries: Sequence[Entry], *, known: Mapping[str, Numbers] = _NOTHING
+    ) -> list[FileIdentity | SandboxError | None]:
+        """Return what `stat` gives or raises for each of these files, which a `list` of the folder at *path* told of.
+
+        None for one that has the numbers by which it is *known*. The folder is resolved once for all of them. A file
+        that is mounted over itself is not told from one that is not; reading it is refused.
+        """
+        return reading.identities(self._tree, path, entries, known)
 
     def stamp(self, path: RelPath) -> Stamp:
         """Return the stamp of the folder at *path*, without listing it. Raises Missing, NotAFolder, Escape."""

@@ -14,7 +14,7 @@ import bisect
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Final
 
@@ -37,7 +37,7 @@ from sandbox.errors import (
 from sandbox.names import ROOT, RelPath, is_deceptive
 from sandbox.policy import Links
 from sandbox.records import record
-from sandbox.root import Entry, FileIdentity, Kind, Root
+from sandbox.root import Entry, FileIdentity, Kind, Numbers, Root
 from sandbox.spelling import find
 
 MAX_BUDGET: Final = 10_000
@@ -51,6 +51,15 @@ CALL_SECONDS: Final = 0.1
 
 LEAST_ENTRIES: Final = 500
 """A call examines this many entries, for CALL_SECONDS more if need be: each call lists its folder anew."""
+
+AT_ONCE: Final = 64
+"""How many files of a folder are looked at together."""
+
+MANY_AT_ONCE: Final = 256
+"""The same where most of them are known."""
+
+LEAST_KNOWN: Final = 16
+"""Of fewer files it is not asked how they are known."""
 
 _BEHIND: Final = "\U0010ffff"  # sorts behind all names
 
@@ -72,8 +81,22 @@ class Folder:
     path: RelPath
 
 
-Finding = Seen | Folder | Skipped | None
-"""What an examined entry turned out to be; None for what is none of a listing's business."""
+@record
+class Passed:
+    """Notes of a folder, by their names, that are as they are known."""
+
+    folder: RelPath
+    names: tuple[str, ...]
+
+
+Finding = Seen | Folder | Skipped | Passed | None
+"""What an examined entry turned out to be; None for what is none of a listing's business.
+
+Only of `Passed` there are several: they come with the position of the last one.
+"""
+
+Known = Callable[[RelPath, str, str], Mapping[str, Numbers]]
+"""Says by which numbers files of a folder are known, from one name to another."""
 
 
 def scan(
@@ -136,9 +159,12 @@ def place_of(item: Skipped) -> Position:
 
 
 def walk(
-    root: Root, scope: Scope, folder: str, *, recursive: bool, after: str | None
+    root: Root, scope: Scope, folder: str, *, recursive: bool, after: str | None, known: Known | None = None
 ) -> Iterator[tuple[Position, Finding]]:
     """Examine one entry after the other behind *after*, each with its position.
+
+    Notes that are *known* by the numbers that they have are passed by, many at once; not all have to be, where it costs
+    more to ask.
 
     *folder* "" means every folder of the scope; any other must exist and be covered, else this raises at
     once. Folders that vanish, or cannot be listed, end no walk. Nothing outside the scope is opened.
@@ -148,7 +174,7 @@ def walk(
         tops: tuple[RelPath, ...] = (existing_folder(root, scope, folder),)
     else:
         tops = tuple(_existing_tops(root, scope))
-    return _Walk(root, scope, recursive=recursive).through(tops, start)
+    return _Walk(root, scope, recursive=recursive, known=known).through(tops, start)
 
 
 def _parse_position(after: str | None) -> Position:
@@ -179,7 +205,9 @@ _ENTRY, _PLACEHOLDER, _UNNAMEABLE = range(3)  # what an item's name is
 
 
 class _Walk:
-    def __init__(self, root: Root, scope: Scope, *, recursive: bool) -> None:
+    def __init__(self, root: Root, scope: Scope, *, recursive: bool, known: Known | None) -> None:
+        self._known = known
+        self._at_once = AT_ONCE if known is None else MANY_AT_ONCE
         self._root = root
         self._scope = scope
         self._recursive = recursive
@@ -204,8 +232,14 @@ class _Walk:
                 reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
                 yield (*folder.parts, _BEHIND), left_out(folder.parts, reason)
             return
-        first = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
-        for item in itertools.islice(items, first, None):
+        number = bisect.bisect_left(items, start[0], key=itemgetter(0)) if start else 0
+        while number < len(items):
+            run = list(itertools.takewhile(_is_file, itertools.islice(items, number, number + self._at_once)))
+            number += max(1, len(run))
+            if run:
+                yield from self._files(folder, run, start)
+                continue
+            item = items[number - 1]
             finding, into = self._examine(folder, item, chain)
             # A placeholder comes behind all that is in a folder of the name it stands for.
             place = (item[0], _BEHIND) if item[1] == _PLACEHOLDER else (item[0],)
@@ -217,6 +251,54 @@ class _Walk:
                 yield from self._beneath(into, rest, _longer(chain, item[2]))
         if uncounted and start[:1] != (_BEHIND,):
             yield (*folder.parts, _BEHIND), Skipped(None, uncounted, "unnameable")
+
+    def _files(
+        self, folder: RelPath, run: list[_Item], start: Position
+    ) -> Iterator[tuple[Position, Finding]]:
+        """Look at files of *folder* that follow each other, all at once, just before the first of them is examined."""
+        entries = [entry for _, _, entry in run if entry is not None]
+        if self._known is None or len(run) < LEAST_KNOWN:
+            identities = self._root.identities(folder, entries)
+        else:
+            known = self._known(folder, run[0][0], run[-1][0])
+            identities = self._root.identities(folder, entries, known=known)
+        passed: list[str] = []
+        for (name, _, _), identity in zip(run, identities, strict=True):
+            if start[:1] == (name,):
+                continue  # it was told of by an earlier call
+            if identity is None and not (self._scope.ignore and self._is_ignored(folder, name)):
+                passed.append(name)
+                continue
+            if passed:
+                yield (*folder.parts, passed[-1]), Passed(folder, tuple(passed))
+                passed = []
+            yield (*folder.parts, name), self._file(folder, name, identity)
+        if passed:
+            yield (*folder.parts, passed[-1]), Passed(folder, tuple(passed))
+
+    def _file(
+        self, folder: RelPath, name: str, identity: FileIdentity | SandboxError | None
+    ) -> Seen | Skipped | None:
+        """Say what a file is that turned out to have this *identity*, or to be refused."""
+        try:
+            path = folder.child(name)
+        except InvalidPath:
+            return left_out((*folder.parts, name), "too_deep")
+        match identity:
+            case Missing() | NotAFolder() | None:
+                return None
+            case _ if self._scope.ignores(path):
+                return None
+            case SandboxError():
+                return left_out(path.parts, reason_of(identity))
+            case _:
+                return Seen(path, identity)
+
+    def _is_ignored(self, folder: RelPath, name: str) -> bool:
+        try:
+            return self._scope.ignores(folder.child(name))
+        except InvalidPath:
+            return True
 
     def _items(self, folder: RelPath) -> tuple[list[_Item], int]:
         """Return what there is to examine in *folder*, in order, and how many more names cannot be shown.
@@ -239,7 +321,7 @@ class _Walk:
         return items, listing.unnameable_count - len(listing.unnameable)
 
     def _examine(self, folder: RelPath, item: _Item, chain: _Chain) -> tuple[Finding, RelPath | None]:
-        """Say what an item is, and which folder to walk into."""
+        """Say what an item is that is no file, and which folder to walk into."""
         name, kind, entry = item
         parts = (*folder.parts, name)
         if kind == _UNNAMEABLE or entry is None:
@@ -261,8 +343,6 @@ class _Walk:
 
     def _judge(self, path: RelPath, entry: Entry, chain: _Chain) -> tuple[Finding, RelPath | None]:
         match entry.kind:
-            case Kind.FILE:
-                return Seen(path, self._root.stat(path)), None
             case Kind.FOLDER if self._recursive:
                 if _place(entry) in chain:
                     return left_out(path.parts, "link"), None
@@ -272,8 +352,12 @@ class _Walk:
                 return (Folder(path) if self._root.kind(path) is Kind.FOLDER else None), None
             case Kind.LINK:
                 return left_out(path.parts, "link"), None
-            case Kind.OTHER:
+            case _:
                 return left_out(path.parts, "special_file"), None
+
+
+def _is_file(item: _Item) -> bool:
+    return item[1] == _ENTRY and item[2] is not None and item[2].kind is Kind.FILE
 
 
 def _place(entry: Entry | None) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from fsnotes.notes.index.snippets import Line, shown_title
 from fsnotes.notes.model import is_note
 from fsnotes.notes.places import existing_folder
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.sieves import unknown_to
+from fsnotes.notes.sieves import known_to, unknown_to
 from fsnotes.notes.stretches import MANY_ENTRIES, Clock, Stretch
 from sandbox.errors import SandboxError
 from sandbox.names import RelPath
@@ -56,9 +56,19 @@ def search(
     and it is not there any more.
     """
     seeker = _expression(command.query) if command.regex else _Words(command.query, clock)
-    wanted = None if command.generation is None else unknown_to(reader, command.generation, command.upto)
+    wanted = known = None
+    if command.generation is not None:
+        wanted = unknown_to(reader, command.generation, command.upto)
+        known = known_to(reader, command.generation, command.upto)
     stretch = Stretch(
-        root, scope, command.folder, after=command.after, entries=MANY_ENTRIES, wanted=wanted, clock=clock
+        root,
+        scope,
+        command.folder,
+        after=command.after,
+        entries=MANY_ENTRIES,
+        wanted=wanted,
+        known=known,
+        clock=clock,
     )
     most = max(1, min(command.limit, MOST_HITS))
     hits: list[Hit] = []

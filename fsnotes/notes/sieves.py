@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsnotes.errors import IndexUnusable
-from fsnotes.notes.scanning import Seen
+from fsnotes.notes.scanning import Known, Seen
 from fsnotes.notes.stretches import Wanted
 
 if TYPE_CHECKING:
@@ -29,6 +29,20 @@ def unknown_to(reader: Reader | None, generation: str, upto: int) -> Wanted:
     from fsnotes.notes.index.known import unknown  # loads SQLite
 
     return lambda notes: unknown(reader, _stats(notes), generation=generation, upto=upto)
+
+
+def known_to(reader: Reader | None, generation: str, upto: int) -> Known:
+    """Return what says how notes are known that need not be looked into: most of those that `unknown_to` leaves out.
+
+    It raises what that raises.
+    """
+    if reader is None:
+        raise IndexUnusable("there is no search index")
+    from fsnotes.notes.index.known import known_in  # loads SQLite
+
+    return lambda folder, first, last: known_in(
+        reader, "/".join(folder.parts), first, last, generation=generation, upto=upto
+    )
 
 
 def with_tag(reader: Reader | None, key: str) -> Wanted | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Final
 
 from fsnotes.notes.commands import Skipped, by_reason
-from fsnotes.notes.scanning import Finding, Position, Seen, left_out, position_text, reason_of, walk
+from fsnotes.notes.scanning import Finding, Known, Position, Seen, left_out, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.root import Root
@@ -68,13 +68,17 @@ class Stretch:
         after: str | None,
         entries: int = ENTRIES,
         wanted: Wanted | None = None,
+        known: Known | None = None,
         passed: Callable[[str], None] = lambda _: None,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Begin it. With *wanted*, the others are passed by, and *passed* hears of each. Raises what `walk` raises."""
+        """Begin it. With *wanted*, the others are passed by, and *passed* hears of each; of those *known* nobody hears.
+
+        Raises what `walk` raises.
+        """
         self.resume: str | None = None
         self._clock = clock
-        self._steps = walk(root, scope, folder, recursive=recursive, after=after)
+        self._steps = walk(root, scope, folder, recursive=recursive, after=after, known=known)
         self._entries = max(1, min(entries, ENTRIES if wanted is None else MANY_ENTRIES))
         if wanted is not None:
             self._steps = _chosen(self._steps, wanted, passed)

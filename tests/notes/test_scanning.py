@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteNotFound, PathRefused
 from fsnotes.notes import scanning
 from fsnotes.notes.commands import Scanned, ScanNotes, Skipped
-from fsnotes.notes.scanning import position_after
+from fsnotes.notes.scanning import Passed, Seen, position_after
 from fsnotes.notes.scope import Scope
 from sandbox.errors import StorageFailed
 from sandbox.names import ROOT, RelPath
@@ -131,6 +131,72 @@ def test_a_walk_in_stretches_survives_deletions_and_tells_everything_else_once(
         assert after is None
         assert seen == sorted(set(seen), key=lambda path: path.split("/"))
         assert set(whole) - gone <= set(seen) <= set(whole)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(_NAMES, _NAMES), max_size=12), st.randoms(use_true_random=False), st.booleans())
+def test_a_walk_passes_by_exactly_the_notes_that_are_as_they_are_known_wherever_it_begins(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    trees: list[tuple[str, str]],
+    random: Any,
+    ignoring: bool,
+) -> None:
+    monkeypatch.setattr(scanning, "LEAST_KNOWN", 1)
+    monkeypatch.setattr(scanning, "MANY_AT_ONCE", random.choice([1, 2, 3, 256]))
+    base = str(tmp_path_factory.mktemp("known"))
+    for parts in trees:
+        path = os.path.join(base, *parts)
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "xb"):
+                pass
+        except OSError:
+            continue
+    scope = Scope((ROOT,), ("b.md",) if ignoring else ())
+    with Root.open(base) as root:
+        every = list(scanning.walk(root, scope, "", recursive=True, after=None))
+        seen = [finding for _, finding in every if isinstance(finding, Seen)]
+        right = {str(note.path) for note in seen if random.random() < 0.7}
+        numbers = {
+            str(note.path): (note.identity.ino, note.identity.size, note.identity.mtime_ns + wrong)
+            for note in seen
+            for wrong in (0 if str(note.path) in right else 1,)
+        }
+
+        def known(folder: RelPath, first: str, last: str) -> dict[str, tuple[int, int, int]]:
+            before = "/".join((*folder.parts, ""))
+            return {
+                path[len(before) :]: each
+                for path, each in numbers.items()
+                if path.startswith(before) and first <= path[len(before) :] <= last
+            }
+
+        starts = [None, *(scanning.position_text(position) for position, _ in every)]
+        for after in starts:
+            told: list[tuple[str, object]] = []
+            before: tuple[str, ...] = ()
+            for position, finding in scanning.walk(root, scope, "", recursive=True, after=after, known=known):
+                assert before < position
+                before = position
+                match finding:
+                    case Passed(folder, names):
+                        told += [(str(folder.child(name)), "passed") for name in names]
+                        assert position == (*folder.parts, names[-1])
+                    case Seen(path, _):
+                        told.append((str(path), "seen"))
+                    case Skipped(path):
+                        told.append((str(path), "skipped"))
+                    case _:
+                        pass
+            expected = [
+                (str(finding.path), "passed" if str(finding.path) in right else "seen")
+                if isinstance(finding, Seen)
+                else (str(finding.path), "skipped")
+                for _, finding in scanning.walk(root, scope, "", recursive=True, after=after)
+                if isinstance(finding, Seen | Skipped)
+            ]
+            assert told == expected
 
 
 @pytest.mark.kind("sync")

@@ -84,6 +84,11 @@ def bind_mount_of_a_file(disk: Tree) -> None:
     with disk.open_root() as root:
         kinds = {entry.name: entry.kind for entry in root.list(with_identity=True).entries}
         assert kinds == {"a.md": Kind.OTHER, "mine.md": Kind.FILE}
+        listed = root.list(with_identity=False).entries
+        status = os.stat(disk.path("secret.md"))
+        known = {"a.md": (status.st_ino, status.st_size, status.st_mtime_ns)}
+        refused, mine = root.identities(ROOT, listed, known=known)
+        assert (type(refused), mine) == (MountRefused, root.stat(P("mine.md")))
     with disk.open_root(policy=Policy(mounts=Mounts.ALLOW)) as root:
         assert root.read(P("a.md")).data == b"secret"
         with pytest.raises(StorageFailed) as caught:  # a mount point cannot be exchanged

@@ -21,11 +21,11 @@ from fsnotes.notes.index.bounds import CALL_BYTES
 from fsnotes.notes.index.rows import Doc, Row, Stat, row_of
 from fsnotes.notes.index.store import Store
 from fsnotes.notes.model import is_note
-from fsnotes.notes.scanning import Finding, Position, Seen, reason_of, walk
+from fsnotes.notes.scanning import Finding, Passed, Position, Seen, reason_of, walk
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, RootUnusable, SandboxError
 from sandbox.names import RelPath
-from sandbox.root import Kind, Root
+from sandbox.root import Kind, Numbers, Root
 
 PIECE: Final = 16
 """How many notes are written at once, and between two looks at the clock."""
@@ -117,6 +117,8 @@ class Survey:
         self._first = store.next_id
         self._known = store.counts()[0] > 0
         self._seen: set[int] = set()
+        self._ids: dict[str, int] = {}
+        """Of the notes that the walk was told of last, by their names."""
         self._steps: Iterator[tuple[Position, Finding]] | None = self._walk()
         self._behind = 0
         self.pending: dict[str, int] = {}
@@ -126,23 +128,30 @@ class Survey:
 
     def _walk(self) -> Iterator[tuple[Position, Finding]] | None:
         try:
-            return walk(self._vault.root, self._vault.scope, self.folder, recursive=True, after=None)
+            known = self._known_in if self._known else None
+            return walk(
+                self._vault.root, self._vault.scope, self.folder, recursive=True, after=None, known=known
+            )
         except (NoteNotFound, PathRefused, Missing, NotAFolder):
             return None  # nothing is there, so whatever is known in it is gone
 
     def step(self, end: float) -> bool:
         """Go on until the clock says *end*; say whether all is done. Raises RootUnusable and what `Store` raises."""
         while self._steps is not None:
-            for _ in range(PIECE):
-                item = next(self._steps, None)
-                if item is None:
-                    self._steps = None
-                    self._seen_all()
-                    break
+            item = next(self._steps, None)
+            if item is None:
+                self._steps = None
+                self._seen_all()
+            else:
                 self._judge(item[1])
             if self._vault.clock() >= end:
                 return False
         return self._remove_gone(end)
+
+    def _known_in(self, folder: RelPath, first: str, last: str) -> dict[str, Numbers]:
+        docs = self._store.docs_in("/".join(folder.parts), first, last)
+        self._ids = {name: number for name, (number, _) in docs.items()}
+        return {name: numbers for name, (_, numbers) in docs.items()}
 
     def _seen_all(self) -> None:
         if not self._known:
@@ -153,6 +162,9 @@ class Survey:
             case Seen(path, identity):
                 self.found += 1
                 self._compare(str(path), Stat.of(identity))
+            case Passed(_, names):
+                self.found += len(names)
+                self._seen.update(map(self._ids.__getitem__, names))
             case Skipped():
                 self.left_out.add(finding)
             case _:

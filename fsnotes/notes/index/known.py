@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable
 from fsnotes.notes.index.reader import Reader, View, standing
-from fsnotes.notes.index.rows import Stat
+from fsnotes.notes.index.rows import DIRECTLY_IN, Stat, within
+from sandbox.root import Numbers
 
 _MOST: Final = 500
 """How many paths one statement compares with."""
@@ -55,6 +56,28 @@ def unknown(
             for path in known.values():
                 del asked[path]
     return frozenset(asked)
+
+
+def known_in(
+    reader: Reader, folder: str, first: str, last: str, *, generation: str, upto: int
+) -> dict[str, Numbers]:
+    """Return the numbers of the notes that `unknown` would leave out, by their names: those directly in a *folder*.
+
+    Their names are from *first* to *last*. Raises what `unknown` raises.
+    """
+    with reader.view() as view:
+        if standing(view).generation != generation:
+            raise IndexUnusable("the search index was made anew")
+        return {
+            name: (ino, size, mtime)
+            for name, ino, size, mtime in view.rows(_IN_FOLDER, *within(folder, first, last), upto, upto)
+        }
+
+
+_IN_FOLDER: Final = f"""
+    SELECT substr(path, ?1), ino, size, mtime FROM docs
+    WHERE {DIRECTLY_IN} AND sure AND reason IS NULL AND id < ?4 AND sure < ?5
+"""  # noqa: S608 - ours
 
 
 MOST_TAGS: Final = 5_000

@@ -44,6 +44,19 @@ class Stat(NamedTuple):
         return cls(_signed(identity.ino), identity.size, _signed(identity.mtime_ns))
 
 
+DIRECTLY_IN: Final = "path BETWEEN ?2 AND ?3 AND instr(substr(path, ?1), '/') = 0"
+"""What is true of the notes that `within` gives the values for."""
+
+
+def within(folder: str, first: str, last: str) -> tuple[int, str, str]:
+    """Return what `DIRECTLY_IN` compares with, for the notes of a *folder* from the name *first* to *last*.
+
+    The first one is where the names begin in the paths.
+    """
+    before = f"{folder}/" if folder else ""
+    return len(before) + 1, before + first, before + last
+
+
 class Doc(NamedTuple):
     """What the index knows of a note without reading it."""
 

@@ -21,7 +21,8 @@ from fsnotes.errors import Busy, IndexUnusable
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.files import BUSY as BUSY_CODES
 from fsnotes.notes.index.files import Folder, code_of, is_damage, translated
-from fsnotes.notes.index.rows import Doc, Row, Stat, held_of
+from fsnotes.notes.index.rows import DIRECTLY_IN, Doc, Row, Stat, held_of, within
+from sandbox.root import Numbers
 
 TIMEOUT: Final = 0.25
 """How long a commit waits for readers, in seconds; they end within their call."""
@@ -39,6 +40,7 @@ _DOCS: Final = """
     SELECT id, path, ino, size, mtime, sure, etag, reason, EXISTS (SELECT 1 FROM masked WHERE masked.id = docs.id)
     FROM docs
 """
+_IN_FOLDER: Final = f"SELECT substr(path, ?1), id, ino, size, mtime FROM docs WHERE {DIRECTLY_IN} AND sure"  # noqa: S608 - ours
 _COLUMNS: Final = ", ".join(schema.COLUMNS)
 _PLACES: Final = ", ".join("?" * len(schema.COLUMNS))
 
@@ -327,6 +329,14 @@ class Store:
         """Return what is known of the note at *path*. Raises what `put` raises."""
         found = self._docs("path = ?", path)
         return found[0] if found else None
+
+    def docs_in(self, folder: str, first: str, last: str) -> dict[str, tuple[int, Numbers]]:
+        """Return the ids and numbers of the notes directly in a folder that were read for sure, by their names.
+
+        From the name *first* to *last*. Raises what `put` raises.
+        """
+        rows = self._rows(_IN_FOLDER, *within(folder, first, last))
+        return {name: (number, (ino, size, mtime)) for name, number, ino, size, mtime in rows}
 
     def docs_of(self, ino: int) -> list[Doc]:
         """Return the notes that were files of this inode. Raises what `put` raises."""
