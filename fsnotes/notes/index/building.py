@@ -138,12 +138,15 @@ class Survey:
     def step(self, end: float) -> bool:
         """Go on until the clock says *end*; say whether all is done. Raises RootUnusable and what `Store` raises."""
         while self._steps is not None:
-            item = next(self._steps, None)
-            if item is None:
-                self._steps = None
-                self._seen_all()
-            else:
+            for _ in range(PIECE):
+                item = next(self._steps, None)
+                if item is None:
+                    self._steps = None
+                    self._seen_all()
+                    break
                 self._judge(item[1])
+                if isinstance(item[1], Passed):
+                    break  # there were many
             if self._vault.clock() >= end:
                 return False
         return self._remove_gone(end)

@@ -178,11 +178,6 @@ class Store:
         if self._folder.identity(self._name) != self._identity:
             raise IndexUnusable("the search index was removed")
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a transaction is open, which readers do not see."""
-        return self._connection.in_transaction
-
     def commit(self) -> bool:
         """Make what was written visible; False if a reader is in the way, then it stays as it is.
 
@@ -392,13 +387,3 @@ class Store:
             self._connection.execute("INSERT INTO notes (notes, rank) VALUES ('merge', ?)", (pages,))
             more = self._connection.total_changes - before >= 2
         return not self.commit() or more
-
-    def check(self) -> bool:
-        """Say whether the whole file is sound. Takes as long as reading all of it, and more."""
-        try:
-            if self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
-                return False
-            self._connection.execute("INSERT INTO notes (notes) VALUES ('integrity-check')")
-        except sqlite3.Error:
-            return False
-        return True

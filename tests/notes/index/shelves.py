@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -146,3 +147,15 @@ class Shelf:
     def finds(self, query: str, **how: object) -> list[str]:
         """The paths of all hits, in order."""
         return [hit.path for hit in self.hits(query, **how)]  # type: ignore[arg-type]
+
+
+def is_whole_file(shelf: Shelf) -> bool:
+    """Say whether SQLite and FTS5 find the file of an index sound."""
+    connection = shelf.keep()._filling.store._connection
+    try:
+        if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+            return False
+        connection.execute("INSERT INTO notes (notes) VALUES ('integrity-check')")
+    except sqlite3.Error:
+        return False
+    return True

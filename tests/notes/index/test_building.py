@@ -17,7 +17,7 @@ from fsnotes.notes.index.keeping import Keeper, Progress
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT, RelPath
 from sandbox.root import Content, Root
-from tests.notes.index.shelves import BOOT, OLD, Shelf
+from tests.notes.index.shelves import BOOT, OLD, Shelf, is_whole_file
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def test_a_worn_index_is_made_anew_beside_itself_and_searches_go_on(
     assert sorted(shelf.finds("word")) == shelf.paths()
     assert shelf.finds("c24") == ["24.md"]
     assert [path.name for path in shelf.index_path.iterdir() if path.name.startswith("search-next")] == []
-    assert shelf.keep()._filling.store.check()
+    assert is_whole_file(shelf)
 
 
 def test_a_file_that_was_being_made_beside_the_index_is_removed_at_the_next_start(shelf: Shelf) -> None:

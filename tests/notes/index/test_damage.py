@@ -18,7 +18,7 @@ from fsnotes.notes.index import files, schema
 from fsnotes.notes.index.files import LOCK, Folder
 from fsnotes.notes.index.keeping import Keeper
 from fsnotes.notes.index.reader import Reader
-from tests.notes.index.shelves import BOOT, Shelf
+from tests.notes.index.shelves import BOOT, Shelf, is_whole_file
 from tests.require import require
 
 
@@ -130,7 +130,7 @@ def test_what_is_no_index_is_not_read_and_made_anew(shelf: Shelf, damage: str) -
     shelf.settle()
     assert shelf.keep().generation != generation
     assert sorted(shelf.finds("word")) == shelf.paths()
-    assert shelf.keep()._filling.store.check()
+    assert is_whole_file(shelf)
     assert (outside(shelf.file).read_bytes() if kept is not None else None) == kept
     assert not shelf.file.is_symlink()
 
@@ -178,7 +178,7 @@ def test_noise_within_the_file_leads_to_no_wrong_hit_and_no_crash(shelf: Shelf, 
         shelf.look_again()
     except Unavailable:
         pytest.fail("damage is made good, not reported")
-    if not shelf.keep()._filling.store.check():
+    if not is_whole_file(shelf):
         shelf.keep().renew()
         shelf.settle()
     assert sorted(shelf.finds("word")) == shelf.paths()

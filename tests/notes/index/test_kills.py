@@ -15,7 +15,7 @@ import pytest
 from fsnotes.errors import Busy, IndexUnusable
 from fsnotes.notes.index.keeping import Keeper
 from tests.mounts import run_in_mount_namespace
-from tests.notes.index.shelves import Shelf
+from tests.notes.index.shelves import Shelf, is_whole_file
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 NOTES = 300
@@ -59,7 +59,7 @@ def is_whole(shelf: Shelf) -> None:
     assert (progress.indexed, progress.remaining) == (len(shelf.paths()), 0)
     assert sorted(shelf.finds("word")) == shelf.paths()
     assert shelf.finds("w17 -w18") == ["f3/17.md"]
-    assert shelf.keep()._filling.store.check()
+    assert is_whole_file(shelf)
 
 
 @pytest.mark.parametrize("calls", [1, 3, 9, 15])
