@@ -1,8 +1,9 @@
 """Decides whether the workers of a workspace get their part of the state where root starts them as somebody else.
 
 They run as the owner of the workspace, so the part must be that user's, and then it is root's no more: nothing in it is
-opened by root again, and only workers that run as that very user get it. Root gives away an empty folder of its own,
-by descriptor, once a worker of the workspace has proven whom it runs as; everything else stays as it is and is said.
+opened by root again, and only workers that run as that very user get it. Root gives away a folder of its own with
+nothing in it but an empty one for the index, by descriptor, once a worker of the workspace has proven whom it runs as;
+everything else stays as it is and is said.
 
 Limits: a part that was given away is never taken back. Who is meant by the mode of a folder is decided in
 `sandbox.approach`.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.notes.journal import MARK
+from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.state import Part, StateFolder
 from sandbox import Root
 from sandbox.approach import Approach
@@ -36,8 +38,8 @@ NO_PART: Final = (
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE: Final = 0o700
-_NAMES: Final = (1, 2)
-"""How many names a folder has in which there is no other one: file systems count its own two, or one."""
+_NAMES: Final = (1, 2, 3)
+"""How many names a folder has in which there is one other at most: file systems count its own two, or one."""
 
 _log = logging.getLogger("fsnotes.custody")
 
@@ -125,7 +127,7 @@ def _fault(status: os.stat_result, part: Part, device: int, account: Account) ->
     if stat.S_IMODE(status.st_mode) != _MODE:
         return Withheld(f"{shown} is open to others than its owner: chmod 700 closes it")
     if status.st_nlink not in _NAMES:
-        return Withheld(f"{shown} is gone, or has folders in it, which no worker makes")
+        return Withheld(f"{shown} is gone, or has more folders in it than that of the index")
     return None
 
 
@@ -146,16 +148,26 @@ def _give(folder: int, part: Part, account: Account) -> Withheld | None:
         # who looks through notes meanwhile, and nobody uses this folder.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(MARK, dir_fd=folder)
+        with contextlib.suppress(OSError):
+            os.rmdir(INDEX_FOLDER, dir_fd=folder)
         if os.listdir(folder):
             return Withheld(
                 f"{shown} has files of root's in it, which are not given to uid {account.uid}; remove it once no"
                 " move in it is unfinished"
             )
+        _make_for(account, INDEX_FOLDER, folder)
         os.fchown(folder, account.uid, account.gid)
     finally:
         fcntl.flock(folder, fcntl.LOCK_UN)
     _log.info("%s belongs to uid %d from here on, as whom workers run", shown, account.uid)
     return None
+
+
+def _make_for(account: Account, name: str, folder: int) -> None:
+    """Make an empty folder in one that is root's alone, and give it away."""
+    os.mkdir(name, _MODE, dir_fd=folder)
+    with Descriptor(os.open(name, _FOLDER, dir_fd=folder)) as made:
+        os.fchown(made, account.uid, account.gid)
 
 
 def _of_another(part: Part, account: Account, *, owner: int) -> Withheld:

@@ -6,6 +6,7 @@ a jailed worker is the runner's secret; who may run what is decided above.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from fsnotes.notes.commands import (
 )
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.index_commands import KeepIndex
+from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.notes.replies import IndexKept
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
@@ -188,7 +190,8 @@ class InlineRunner:
         if served.indexer is None:
             from fsnotes.notes.indexer import Indexer  # loads SQLite
 
-            served.indexer = Indexer(served.workspace.root, served.part, boot=self._boot)
+            folder = os.path.join(served.part, INDEX_FOLDER)
+            served.indexer = Indexer(served.workspace.root, folder, boot=self._boot)
         return served.indexer.keep(Scope((ROOT,), served.ignore), command)
 
     def jail(self, workspace: str) -> str:  # noqa: ARG002 - the protocol's

@@ -7,6 +7,7 @@ gets: nothing in it is ever parsed by the process that holds the keys. To whom r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.errors import ConfigurationError
+from fsnotes.notes.opening import INDEX_FOLDER
 from sandbox.names import display
 from sandbox.place import Place
 
@@ -113,6 +115,8 @@ class StateFolder:
     def workspace(self, canonical_path: str) -> Part:
         """Return (and make) the part of the workspace at *canonical_path*: `ws/<id>`, or where that leads.
 
+        The folder of its index is made in it too, where it is this user's own.
+
         Where that leads there are no links, and it is what was looked at: it is to be handed on, and not asked for
         again. Root may be told of one that is another user's, and then of nothing else of it: whatever that user has
         made of it is no reason not to start.
@@ -135,6 +139,9 @@ class StateFolder:
             raise ConfigurationError(f"state folder {display(folder)}: {error.strerror}") from error
         if os.geteuid() != 0 or status.st_uid == 0:
             _judge(status, folder, closed=False)
+            # What keeps the index says it where this cannot be; whoever does that is told what is there.
+            with contextlib.suppress(OSError):
+                _make_in(real, INDEX_FOLDER)
         return Part(name, Place(real, (status.st_dev, status.st_ino)), status.st_uid)
 
     def _check_apart(self, real: str, name: str, canonical_path: str) -> None:

@@ -14,13 +14,14 @@ from typing import Any, Final, Protocol
 
 from fsnotes.errors import Unavailable
 from fsnotes.notes.commands import Command
-from fsnotes.notes.opening import INDEXER, WRITER
+from fsnotes.notes.opening import INDEX_FOLDER, INDEXER, WRITER
 from fsnotes.runners import CLOSED, Pending
 from fsnotes.starting import Start
 from sandbox.errors import (
     JailStopped,
     LevelNotMet,
     Quarantined,
+    RootUnusable,
     WorkerBreach,
     WorkerCrashed,
     WorkerFailed,
@@ -31,6 +32,7 @@ from sandbox.errors import (
 from sandbox.jail.events import Event
 from sandbox.jail.report import Level, Report
 from sandbox.jail.spec import JailSpec
+from sandbox.place import place_in
 from sandbox.records import record, replace
 from sandbox.root import Place
 
@@ -231,10 +233,7 @@ class JailedWorkspace:
         """Return the worker that keeps the index, started if need be. Raises Unavailable. For one thread at a time."""
         known = self._indexer
         if known is None:
-            if self._begun.spec.index is None:
-                raise Unavailable("there is no search index")
-            limits = replace(self._begun.spec.limits, file_size=MAX_INDEX)
-            spec = replace(self._begun.spec, kind="index", handler=INDEXER, limits=limits)
+            spec = indexing(self._begun.spec)
             try:
                 known = _started(spec, self._begun.require, self._make)
             except WorkerFailed as failure:
@@ -294,6 +293,24 @@ def _refused(failure: Exception) -> str:
     if not isinstance(failure, WorkerFailed):
         _log.error("a worker could not be started", exc_info=failure)
     return why(failure)
+
+
+def indexing(spec: JailSpec) -> JailSpec:
+    """Return what a worker that keeps the index is started with: of the workspace's part it gets that folder alone."""
+    if spec.index is None:
+        raise Unavailable("there is no search index")
+    try:
+        folder = place_in(spec.index, INDEX_FOLDER, identity=spec.index_identity)
+    except RootUnusable as error:
+        raise Unavailable("the folder of the search index cannot be used") from error
+    return replace(
+        spec,
+        kind="index",
+        handler=INDEXER,
+        index=folder.path,
+        index_identity=folder.identity,
+        limits=replace(spec.limits, file_size=MAX_INDEX),
+    )
 
 
 def _ended(worker: Worker | None) -> None:

@@ -153,7 +153,7 @@ class Home:
             if place.name == "state":
                 _empty(place / "private")
                 for left in (
-                    *place.glob("ws/*/search*"),
+                    *place.glob("ws/*/index/search*"),
                     *place.glob("ws/*/move*"),
                     *place.glob("part/move*"),
                 ):

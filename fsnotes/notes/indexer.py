@@ -30,14 +30,14 @@ MOST_PATHS = 256
 
 
 class Indexer:
-    """Keeps the index of the notes beneath *root* in the folder *part*. Not thread-safe; close it.
+    """Keeps the index of the notes beneath *root* in *folder*. Not thread-safe; close it.
 
     *boot* is the id of the running boot; where nobody knows it, no index can be trusted.
     """
 
-    def __init__(self, root: Root, part: str, *, boot: str | None) -> None:
+    def __init__(self, root: Root, folder: str, *, boot: str | None) -> None:
         self._root = root
-        self._part = part
+        self._folder = folder
         self._boot = boot
         self._keeper: Keeper | None = None
         self._told: tuple[Skipped, ...] | None = None
@@ -48,7 +48,7 @@ class Indexer:
             if self._boot is None:
                 raise IndexUnusable("the search index is none that can be trusted")
             if self._keeper is None:
-                self._keeper = Keeper(self._part, Vault(self._root, scope), boot=self._boot)
+                self._keeper = Keeper(self._folder, Vault(self._root, scope), boot=self._boot)
             for folder in command.folders:
                 self._keeper.look_again(folder)
             left: tuple[str, ...] = ()
@@ -83,12 +83,12 @@ class Indexer:
 def build(options: Mapping[str, Any]) -> Handler:
     """Open the workspace, in which the process stands, and return what answers.
 
-    The options are those of `worker.build`; an `index` is among them.
+    The options are those of `worker.build`; an `index` is among them, here the folder of the index alone.
     """
     chosen = WorkerOptions.from_json(options)
-    part: str = options["index"]
+    folder: str = options["index"]
     root = Root.open(".", chosen.policy, resolver=chosen.resolver)
-    indexer = Indexer(root, part, boot=chosen.boot)
+    indexer = Indexer(root, folder, boot=chosen.boot)
 
     def answer(operation: str, args: dict[str, Any]) -> dict[str, Any]:
         if operation != RUN:

@@ -21,6 +21,12 @@ WRITER: Final = "fsnotes.notes.writer:build"
 INDEXER: Final = "fsnotes.notes.indexer:build"
 """How a jail is told of what keeps the index."""
 
+INDEX_FOLDER: Final = "index"
+"""Where the index is in the part of the state that is for a workspace: a worker that keeps it has nothing else of that.
+
+So what parses every note cannot write the journal that another worker finishes a move by.
+"""
+
 RUN: Final = "run"
 """The one operation: `encode_command`'s values in, `encode_answer`'s or `{"refused": ...}` out."""
 

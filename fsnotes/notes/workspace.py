@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.begun import Begun
 from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
+from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.notes.room import Room
 from fsnotes.notes.views import Views
 from sandbox.place import Place
@@ -78,7 +80,7 @@ class Workspace:
             if self._index is None:
                 from fsnotes.notes.index.reader import Reader  # loads SQLite, which no change needs
 
-                self._index = Reader(self._part, boot=self._boot)
+                self._index = Reader(os.path.join(self._part, INDEX_FOLDER), boot=self._boot)
             return self._index
 
     @contextmanager

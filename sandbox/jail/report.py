@@ -48,6 +48,7 @@ CHANGE_NOTES: Final = (
 )
 HOLD_LOCK: Final = "the workspace's lock can be held, so that nobody else can change anything"
 CHANGE_INDEX: Final = "what is kept for the workspace beside it (index, journal of moves) can be falsified"
+FALSIFY_INDEX: Final = "the index can be falsified"
 HOLD_INDEX: Final = "the index can be kept from being updated"
 SEE_OUTSIDE: Final = (
     "files outside can be looked at: existence, owner, mode, times, size, and how full their disk is"
@@ -242,7 +243,7 @@ def _abi(layer: Layer) -> int:
 def _leaves(report: Report) -> list[str]:
     found = [HOLD_INDEX]
     if report.kind != "ro":
-        found += [CHANGE_INDEX, FILL_DISK]
+        found += [CHANGE_INDEX if report.kind == "rw" else FALSIFY_INDEX, FILL_DISK]
     if report.kind == "rw":
         found.append(CHANGE_NOTES)
     if report.kind == "rw" or not report.has("seccomp"):

@@ -60,7 +60,7 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
-    "fsnotes.state": Room((ERRORS, *LEXICAL, "sandbox.place")),
+    "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
     "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),

@@ -21,6 +21,7 @@ from typing import Any, Final
 import psutil
 
 from fsnotes.notes.index.files import Folder
+from fsnotes.notes.opening import INDEX_FOLDER
 from tests.benchmarks.index import make, percentile, plain_fts5, timed
 from tests.benchmarks.peer import Peer
 from tests.benchmarks.report import Report, median
@@ -89,7 +90,7 @@ class SearchBench:
             scale=1,
             unit="s",
         )
-        (file,) = (self.home / ".local/state/fsnotes/ws").glob("*/search.sqlite3")
+        (file,) = (self.home / ".local/state/fsnotes/ws").glob("*/index/search.sqlite3")
         share = file.stat().st_size / self.bytes
         self.report.row("index file beside the text", f"{share:.2f}", kept=share <= 0.9)
 
@@ -227,7 +228,7 @@ class SearchBench:
 
     def _hold(self, state: Path) -> Callable[[], None]:
         (part,) = (place for place in (state / "ws").iterdir() if place.is_dir())
-        folder = Folder(str(part))
+        folder = Folder(str(part / INDEX_FOLDER))
         folder.lock()
         return folder.close
 

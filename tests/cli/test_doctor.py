@@ -580,7 +580,8 @@ def test_both_outputs_say_what_workers_get_of_the_state_that_run_as_somebody_els
     assert (workspace["statePart"], workspace["statePartWhy"]) == (str(part), None)
     assert [each for each in workspace["weaknesses"] if "state folder" in each] == []
     assert workspace["worker"]["root"] in (["index", "ws"], None)
-    assert (part.stat().st_uid, os.listdir(part)) == (USER, [])
+    assert (part.stat().st_uid, os.listdir(part)) == (USER, ["index"])
+    assert (part / "index").stat().st_uid == USER
     done = common.run("doctor", "Notes", command=command)
     assert f"  state part    {part}\n" in done.out
 

@@ -47,7 +47,7 @@ def test_index_that_a_server_keeps_is_left_to_it(shell: Shell) -> None:
     ) as server:
         try:
             end = time.monotonic() + 30
-            while not any(shell.state.glob("ws/*/search.sqlite3")):
+            while not any(shell.state.glob("ws/*/index/search.sqlite3")):
                 assert time.monotonic() < end
                 time.sleep(0.01)
             assert shell.there("index") == Done(

@@ -85,7 +85,7 @@ def left_out(listed: list[NotesFound]) -> dict[str, int]:
 
 
 def index_files(household: Household) -> list[str]:
-    return [str(path) for path in household.top.glob("state/ws/*/search.sqlite3")]
+    return [str(path) for path in household.top.glob("state/ws/*/index/search.sqlite3")]
 
 
 # -- order -----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from fsnotes.errors import ConfigurationError, JailRequired, OutcomeUnknown, Unavailable
 from fsnotes.wiring import Product
+from fsnotes.workers import indexing
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
@@ -103,8 +105,9 @@ def test_its_journal_survives_a_kill_and_is_finished_by_the_next_start(here: Est
     worker = maker(layout, change=deadly)
     with here.serving(layout=layout, worker=worker) as product, pytest.raises(OutcomeUnknown):
         move(product, here, "a", "b")
-    assert sorted(os.listdir(here.part())) == ["move.json", "moved"]
-    assert {here.owner_and_mode(file) for file in here.part().iterdir()} == {(ALICE, 0o600)}
+    assert sorted(os.listdir(here.part())) == ["index", "move.json", "moved"]
+    files = {here.owner_and_mode(file) for file in here.part().iterdir() if file.is_file()}
+    assert (files, here.owner_and_mode(here.part() / "index")) == ({(ALICE, 0o600)}, (ALICE, SHUT))
     assert (here.text("b.md"), here.text("c.md")) == (NOTES["a.md"], NOTES["c.md"])
     with here.serving(layout=layout) as product:
         product.service.append(ME, here.uri(), "log", "more")
@@ -121,7 +124,7 @@ def test_a_workspace_of_roots_own_has_a_part_of_roots_own(here: Estate) -> None:
     assert here.owner_and_mode(here.part()) == (0, SHUT)
 
 
-@pytest.mark.parametrize("kind", ["ro", "rw"])
+@pytest.mark.parametrize("kind", ["ro", "rw", "index"])
 def test_nothing_else_of_the_state_is_reached_from_inside_a_worker(
     here: Estate, layout: Layout, kind: str
 ) -> None:
@@ -132,11 +135,12 @@ def test_nothing_else_of_the_state_is_reached_from_inside_a_worker(
         for name in ("keys.json", "ledger.sqlite3", "audit.jsonl"):
             (here.state / "private" / name).touch()
         for name in ("Notes", "Other"):
-            (here.part(name) / "cache").write_bytes(b"")
-            os.chown(here.part(name) / "cache", here.owners[name], here.owners[name])
+            for file in (here.part(name) / "cache", here.part(name) / "index/cache"):
+                file.write_bytes(b"")
+                os.chown(file, here.owners[name], here.owners[name])
     spec = next(spec for spec in specs if spec.index == str(here.part()))
-    spec = handled_by(replace(spec, kind=kind), "tests.service.reaching:build", {})
-    spec = replace(spec, want=Level(layout))
+    spec = indexing(spec) if kind == "index" else replace(spec, kind=kind)
+    spec = replace(handled_by(spec, "tests.service.reaching:build", {}), want=Level(layout))
     jail = Jail(spec, require=Level(layout))
     jail.start()
     deadline = time.monotonic() + 60
@@ -153,11 +157,16 @@ def test_nothing_else_of_the_state_is_reached_from_inside_a_worker(
         )
         closed |= ask("list", *tops, *(f"{top}/private" for top in tops), f"{here.state}/ws", "{index}/..")
         closed |= ask("list", str(here.part("Other")))
-        assert set(closed.values()) <= {"EACCES", "ENOENT"}, closed
+        if kind == "index":
+            # Nor what the others have beside the index: another worker does what the journal says.
+            journal = (f"{here.part()}/move.json", "{index}/../move.json", "{index}/../move.json.new")
+            closed |= ask("make", *journal) | ask("open", f"{here.part()}/cache", "{index}/../cache")
+            closed |= ask("list", str(here.part()))
+        assert set(closed.values()) <= {"EACCES", "ENOENT", "EROFS"}, closed
         # Its own part, which is the nearest thing, it has.
         assert ask("open", "{index}/cache") == {"{index}/cache": "opened"}
         assert ask("list", "{index}") == {"{index}": "opened"}
-        wanted = "opened" if kind == "rw" else {"full": "EROFS", "contained": "EACCES"}[layout]
+        wanted = "opened" if kind != "ro" else {"full": "EROFS", "contained": "EACCES"}[layout]
         assert ask("make", "{index}/new") == {"{index}/new": wanted}
     finally:
         jail.stop()
@@ -232,7 +241,7 @@ def test_when_the_owner_of_a_workspace_changes_the_part_stays_with_the_former_on
     assert here.owner_and_mode(here.part()) == (ALICE, SHUT)
     assert (here.part() / "left.txt").read_text() == "by alice"
     (here.part() / "left.txt").unlink()
-    here.part().rmdir()  # as the notice says
+    shutil.rmtree(here.part())  # as the notice says
     with here.serving() as product:
         assert withheld(product) == []
         move(product, here, "a", "b")
@@ -304,8 +313,8 @@ def plant(here: Estate) -> None:
     (part / "move.json").symlink_to(here.secret)
     (part / "lock").symlink_to(here.top / "made by root")
     (part / "move.json.new").symlink_to(here.top / "made by root")
-    (part / "search.sqlite3").symlink_to(here.secret)
-    os.mkfifo(part / "search.lock")
+    (part / "index" / "search.sqlite3").symlink_to(here.secret)
+    os.mkfifo(part / "index" / "search.lock")
 
 
 def test_a_process_of_roots_without_a_jail_refuses_a_part_that_is_not_roots(here: Estate) -> None:
@@ -492,7 +501,32 @@ def test_links_that_the_owner_plants_in_the_part_lead_its_workers_nowhere(
     assert not (here.top / "made by root").exists()
 
 
-@pytest.mark.parametrize("fault", ["open", "a folder in it", "set-group-id"])
+@pytest.mark.parametrize("planted", ["a link", "a file", "nothing"])
+def test_without_a_folder_of_its_own_for_the_index_nothing_else_becomes_one(
+    here: Estate, layout: Layout, planted: str
+) -> None:
+    here.vault()
+    with here.serving(layout=layout):
+        pass
+    (here.part() / "index").rmdir()
+    bait = here.top / "bait"
+    bait.mkdir()
+    os.chown(bait, ALICE, ALICE)
+    if planted == "a link":
+        (here.part() / "index").symlink_to(bait)
+    elif planted == "a file":
+        (here.part() / "index").touch()
+    with here.serving(layout=layout) as product:
+        assert withheld(product) == []
+        with pytest.raises(Unavailable):
+            product.build_index("Notes", lambda _: None)
+        assert product.service.search(ME, here.uri(), "text", limit=5).document()["hits"] is not None
+        move(product, here, "a", "b")
+    assert os.listdir(bait) == []
+    assert (here.part() / "index").is_dir() == (planted == "a link")
+
+
+@pytest.mark.parametrize("fault", ["open", "folders in it", "set-group-id"])
 def test_what_the_owner_makes_of_the_part_keeps_nobody_else_from_being_served(
     here: Estate, fault: str
 ) -> None:
@@ -500,7 +534,7 @@ def test_what_the_owner_makes_of_the_part_keeps_nobody_else_from_being_served(
     here.vault("Other", BOB)
     with here.serving():
         pass
-    if fault == "a folder in it":
+    if fault == "folders in it":
         (here.part() / "sub").mkdir()
     else:
         os.chmod(here.part(), {"open": 0o777, "set-group-id": 0o2700}[fault])

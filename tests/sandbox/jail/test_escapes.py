@@ -12,6 +12,7 @@ import pytest
 from sandbox.jail.report import (
     CHANGE_INDEX,
     CHANGE_NOTES,
+    FALSIFY_INDEX,
     FILL_DISK,
     HOLD_INDEX,
     HOLD_LOCK,
@@ -97,6 +98,7 @@ def left(run: Run) -> frozenset[str]:
 SENTENCES = {
     HOLD_INDEX: READING,
     CHANGE_INDEX: KEEPING | {"chmod_the_index", "setxattr_the_index"},
+    FALSIFY_INDEX: KEEPING | {"chmod_the_index", "setxattr_the_index"},
     FILL_DISK: frozenset({"fill_disk", "fill_the_disk_beside_the_index"}),
     CHANGE_NOTES: MARKING | {"change_a_hidden_file", "plant_a_hook", "remove_a_hidden_file"},
     HOLD_LOCK: frozenset({"lock_the_workspace", "lock_the_workspace_shared"}),

@@ -14,6 +14,7 @@ from sandbox.jail.report import (
     CHANGE_INDEX,
     CHANGE_NOTES,
     EMPTY_OUTSIDE,
+    FALSIFY_INDEX,
     FILL_DISK,
     HOLD_INDEX,
     HOLD_LOCK,
@@ -127,8 +128,8 @@ def test_what_is_left_grows_with_what_is_missing(resolver: str, kind: WorkerKind
 
 
 LOOKING = (HOLD_INDEX,)
-KEEPING = (HOLD_INDEX, CHANGE_INDEX, FILL_DISK)
-CHANGING = (*KEEPING, CHANGE_NOTES, HOLD_LOCK)
+KEEPING = (HOLD_INDEX, FALSIFY_INDEX, FILL_DISK)
+CHANGING = (HOLD_INDEX, CHANGE_INDEX, FILL_DISK, CHANGE_NOTES, HOLD_LOCK)
 
 
 @pytest.mark.parametrize(("kind", "own"), [("ro", LOOKING), ("index", KEEPING), ("rw", CHANGING)])
