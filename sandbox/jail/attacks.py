@@ -127,6 +127,10 @@ def _mark(mode: int) -> None:
         os.fchmod(note, mode)
 
 
+def _make_set_id() -> None:
+    os.close(os.open("program.md", os.O_WRONLY | os.O_CREAT | os.O_EXCL, _SET_ID))
+
+
 def _lock(_: Attacker) -> None:
     with Descriptor(_here()) as workspace:
         fcntl.flock(workspace, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -347,6 +351,7 @@ ATTACKS: Final = (
     Attack("rename_out", "move a note out", _rename_out, _OUT, "taken.md", _OWN),
     Attack("big_file", "make a file longer than allowed", _make_big_file, (USE_UP,), ground=_OWN),
     Attack("set_id", "make a note a set-id program", lambda _: _mark(_SET_ID), (USE_KERNEL,), ground=_OWN),
+    Attack("new_set_id", "make a new set-id program", lambda _: _make_set_id(), (USE_KERNEL,), ground=_OWN),
     Attack("leave_device", "leave a device in a note's place", _leave_device, (USE_KERNEL,), ground=_OWN),
     Attack(
         "change_note",

@@ -10,9 +10,11 @@ but not set; no message leaves the one connected channel for another address. De
 received, since the calls for it are not on the list.
 
 No other layer judges the access mode 3 of an opening, which gives a descriptor to change modes, owners, times and
-attributes by: Landlock takes it for no access at all. So `open` and `openat` refuse it. The flags of `openat2` lie in
-memory, where no filter sees them; who could reach files outside by it has either that call or those changes, never
-both (`Permit`). What a kind of worker does not do is not on its list, whatever the other layers say.
+attributes by: Landlock takes it for no access at all. So `open` and `openat` refuse it, and to make a file with a
+set-id bit. What `openat2` is asked for lies in memory, where no filter sees it; who could reach files outside by it has
+either that call or those changes, never both, and who can make an empty file with a set-id bit by it has not the one
+by which a file becomes a program after it was written: an ACL (`Permit`). What a kind of worker does not do is not on
+its list, whatever the other layers say.
 
 The tables are those of x86_64 and aarch64; elsewhere there is no filter. A test compares them with the
 kernel's headers. Instruction set: linux/filter.h; order of fields: `struct seccomp_data`.
@@ -59,6 +61,8 @@ BOTH_ACCESS_BITS: Final = (1, 2)
 """Set together they are the access mode 3, for neither reading nor writing."""
 NAMELESS: Final = 0o20000000
 """The bit of O_TMPFILE on both machines; O_DIRECTORY, its other one, differs."""
+MAKES: Final = 0o100
+"""O_CREAT: without it the mode of an opening is nothing that anybody has written there."""
 RENAME_FLAGS: Final = _linux.RENAME_NOREPLACE | _linux.RENAME_EXCHANGE
 
 # name: (x86_64, aarch64); None where the machine has no such call.
@@ -172,6 +176,9 @@ MARKING: Final[Numbers] = {
 }
 """What a worker may do besides that keeps modes, owners and attributes of what it rewrites. Times are nobody's."""
 
+PROMOTING: Final = ("fsetxattr",)
+"""Those of `MARKING` by which a file that was made with a set-id bit, and written, becomes one that can be run."""
+
 TRIP_WIRES: Final[Numbers] = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -258,11 +265,12 @@ class Permit:
 def permit(kind: WorkerKind, *, own_tree: bool, follows_links: bool) -> Permit:
     """Return what a worker may do that has a tree of its own, or stands in the host's.
 
-    In the host's it must not reach what lies outside by a descriptor without access, and give that another mode: it
-    walks, or, where links are to be followed, which only `openat2` can do, keeps no modes.
+    One that changes notes walks, so that the filter sees what it makes, unless links are to be followed, which only
+    `openat2` can do. In the host's tree that one must not reach what lies outside by a descriptor without access, and
+    give that another mode: then it keeps no modes. In its own it keeps all but attributes, ACLs among them.
     """
-    resolves = own_tree or follows_links
-    return Permit(kind, resolves=resolves, marks=kind == "rw" and (own_tree or not resolves))
+    resolves = follows_links or (own_tree and kind != "rw")
+    return Permit(kind, resolves=resolves, marks=kind == "rw" and (own_tree or not follows_links))
 
 
 def number_of(name: str, machine: str) -> int | None:
@@ -280,7 +288,10 @@ def tables(permitted: Permit) -> Numbers:
         found |= WRITING
     if permitted.kind == "rw":
         found |= CHANGING
-    return found | MARKING if permitted.marks else found
+    if not permitted.marks:
+        return found
+    marking = {name: numbers for name, numbers in MARKING.items() if name not in PROMOTING}
+    return found | (marking if permitted.resolves else MARKING)
 
 
 def build(permitted: Permit, *, pid: int, machine: str) -> bytes:
@@ -317,8 +328,8 @@ def _checks(permitted: Permit, pid: int) -> dict[str, list[Instruction]]:
     no_exec = _without(2, PROT_EXEC)
     locks = (LOCK_BY_DESCRIPTION,) if permitted.kind == "index" else ()
     return {
-        "openat": _some_access(2),
-        "open": _some_access(1),
+        "openat": _opening(2),
+        "open": _opening(1),
         "mmap": no_exec,
         "mprotect": no_exec,
         "ioctl": _one_of(1, DESCRIPTOR_IOCTLS, otherwise=ERRNO | errno.ENOTTY),
@@ -373,14 +384,19 @@ def _without(argument: int, bits: int) -> list[Instruction]:
     return [_load_argument(argument), Instruction(JUMP_ANY_BIT, 0, 1, bits), _return(REFUSE), _return(ALLOW)]
 
 
-def _some_access(argument: int) -> list[Instruction]:
-    """Refuse flags of an opening that name no access, or a file without a name."""
+def _opening(argument: int) -> list[Instruction]:
+    """Refuse flags of an opening that name no access, or a file without a name; and a mode with a set-id bit."""
     one, other = BOTH_ACCESS_BITS
     return [
         _load_argument(argument),
-        Instruction(JUMP_ANY_BIT, 2, 0, NAMELESS),
+        Instruction(JUMP_ANY_BIT, 0, 1, NAMELESS),
+        _return(REFUSE),
         Instruction(JUMP_ANY_BIT, 0, 2, one),
         Instruction(JUMP_ANY_BIT, 0, 1, other),
+        _return(REFUSE),
+        Instruction(JUMP_ANY_BIT, 0, 3, MAKES),
+        _load_argument(argument + 1),
+        Instruction(JUMP_ANY_BIT, 0, 1, SET_ID_BITS),
         _return(REFUSE),
         _return(ALLOW),
     ]

@@ -203,7 +203,7 @@ def jailed(home: Home) -> Iterator[Household]:
     """Set up one that is served by jailed workers, which outlive it."""
     require_jail()
     home.tidy()
-    yield from _lived_in(Household(home.top, "openat2", is_jailed=True, worker=home.workers))
+    yield from _lived_in(Household(home.top, "auto", is_jailed=True, worker=home.workers))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ attributes be changed by it. Then what each kind of worker may do to its own wor
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
@@ -23,18 +24,21 @@ Deed = Callable[[int], object]
 
 def by_open(path: str, flags: int) -> int:
     """Open as programs did that are older than `openat`; machines that are younger have that alone."""
-    return call("open", path.encode(), flags, 0o600) if has_call("open") else by_openat(path, flags)
+    mode, flags = _parted(flags)
+    return call("open", path.encode(), flags, mode) if has_call("open") else os.open(path, flags, mode)
 
 
 def by_openat(path: str, flags: int) -> int:
     """Open as the C library does."""
-    return os.open(path, flags, 0o600)
+    mode, flags = _parted(flags)
+    return os.open(path, flags, mode)
 
 
 def by_openat2(path: str, flags: int) -> int:
     """Open with flags that lie in memory."""
+    mode, flags = _parted(flags)
     makes = flags & (os.O_CREAT | os.O_TMPFILE & ~os.O_DIRECTORY)
-    how = struct.pack("QQQ", flags, 0o600 if makes else 0, 0)
+    how = struct.pack("QQQ", flags, mode if makes else 0, 0)
     return call("openat2", -100, path.encode(), how, len(how))
 
 
@@ -52,6 +56,33 @@ DEEDS: dict[str, Deed] = {
     "see_locks": lambda fd: fcntl.fcntl(fd, fcntl.F_GETLK, _whole_file(fcntl.F_WRLCK)),
 }
 """What a descriptor without access is good for."""
+
+
+def _parted(flags: int) -> tuple[int, int]:
+    """Return the mode of what is made, and the flags: set-id bits stand above all flags here."""
+    return 0o600 | (flags >> _ABOVE), flags & ((1 << _ABOVE) - 1)
+
+
+_ABOVE = 32
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
+SET_ID_FILE = _NEW | 0o4111 << _ABOVE
+SET_GROUP_FILE = _NEW | 0o2105 << _ABOVE
+"""Without the right of the group to run it, a file keeps the bit when it is written."""
+
+
+def has_mode(file: int, bits: int) -> bool:
+    """Say that a file has these bits. Raises PermissionError where it does not."""
+    if os.fstat(file).st_mode & bits != bits:
+        raise PermissionError(errno.EPERM, "it has another mode")
+    return True
+
+
+def give_to_group(file: int) -> bool:
+    """Give a file's group the right to run it by an ACL, which clears no set-id bit as a change of the mode does."""
+    entries = ((1, 7), (4, 5), (0x20, 5))  # owner, group, others
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each, 0xFFFF_FFFF) for each in entries)
+    os.setxattr(file, "system.posix_acl_access", acl)
+    return True
 
 
 def _whole_file(kind: int) -> bytes:
@@ -94,6 +125,21 @@ for _way, _open in WAYS.items():
         lambda t: t.outside,
         NO_ACCESS | os.O_TMPFILE,
         DEEDS["open"],
+    )
+
+    _put(
+        f"set_id_by_{_way}",
+        _open,
+        lambda _: "made.md",
+        SET_ID_FILE,
+        lambda fd: has_mode(fd, 0o4000),
+    )
+    _put(
+        f"set_group_id_program_by_{_way}",
+        _open,
+        lambda _: "made.md",
+        SET_GROUP_FILE,
+        lambda fd: os.write(fd, b"\x7fELF") and give_to_group(fd) and has_mode(fd, 0o2010),
     )
 
 BY_OPENAT2 = frozenset(name for name in ATTEMPTS if name.endswith("_by_openat2"))

@@ -24,7 +24,7 @@ from sandbox.jail.report import (
 )
 from tests.require import require
 from tests.sandbox.jail.attempts import HOST
-from tests.sandbox.jail.descriptors import ATTEMPTS, BY_KIND, BY_OPENAT2
+from tests.sandbox.jail.descriptors import ATTEMPTS, BY_KIND, BY_OPENAT2, WAYS
 from tests.sandbox.jail.launching import Identity, Outcome, launch, need_level
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for all attempts, on machines of any speed
@@ -52,6 +52,7 @@ RUNS = (
     *(Run(identity, level, kind) for identity in USERS for level in LEVELS for kind in KINDS),
     Run("root for a user", Level.FULL),
     *(Run(identity, Level.CONTAINED, kind, follows_links=True) for identity in USERS for kind in KINDS),
+    *(Run(identity, Level.FULL, "rw", follows_links=True) for identity in USERS),
 )
 
 READING = frozenset({"hold_the_index"})
@@ -70,6 +71,8 @@ MARKING = frozenset(
         *(f"{deed}_the_{what}" for deed in ("chmod", "setxattr") for what in ("workspace", "index")),
     }
 )
+PROMOTING = frozenset(name for name in MARKING if name.startswith("setxattr"))
+MAKING = frozenset({"set_id_by_openat2"})  # an empty file, which loses the bit when it is written
 SEEING = frozenset(
     {
         "stat_outside",
@@ -91,7 +94,11 @@ def left(run: Run) -> frozenset[str]:
     if run.level is Level.CONTAINED:
         found |= SEEING
     if run.follows_links:
-        return found | OPENING
+        if run.kind == "rw":
+            found |= MAKING
+        if run.level is Level.CONTAINED:
+            return found | OPENING
+        return found | (MARKING - PROMOTING)
     return found | MARKING if run.kind == "rw" else found
 
 
@@ -100,7 +107,7 @@ SENTENCES = {
     CHANGE_INDEX: KEEPING | {"chmod_the_index", "setxattr_the_index"},
     FALSIFY_INDEX: KEEPING | {"chmod_the_index", "setxattr_the_index"},
     FILL_DISK: frozenset({"fill_disk", "fill_the_disk_beside_the_index"}),
-    CHANGE_NOTES: MARKING | {"change_a_hidden_file", "plant_a_hook", "remove_a_hidden_file"},
+    CHANGE_NOTES: MARKING | MAKING | {"change_a_hidden_file", "plant_a_hook", "remove_a_hidden_file"},
     HOLD_LOCK: frozenset({"lock_the_workspace", "lock_the_workspace_shared"}),
     SEE_OUTSIDE: SEEING,
     OPEN_OUTSIDE: OPENING,
@@ -112,7 +119,10 @@ OTHER_REFUSALS = {
     "start_a_thread": "RuntimeError: can't start new thread",
     "raise_a_limit": "ValueError: not allowed to raise maximum limit",
 }
-FEATURES = {"leave_a_device": "renames that leave whiteouts"}
+FEATURES = {
+    "leave_a_device": "renames that leave whiteouts",
+    **{f"set_group_id_program_by_{way}": "ACLs" for way in WAYS},
+}
 """What some file systems do not have."""
 
 Runs = dict[Run, dict[str, Outcome]]
