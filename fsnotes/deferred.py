@@ -16,7 +16,7 @@ from fsnotes.errors import FsnotesError, Unavailable
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import IndexKept
-from fsnotes.runners import Pending, Runner, never, not_served
+from fsnotes.runners import Pending, Runner, never, not_served, time_for
 from fsnotes.starting import Start
 from fsnotes.workers import why
 
@@ -38,18 +38,23 @@ class DeferredRunner:
         self._start = Start(begin, refused=_refused, unwanted=self._end)
 
     def run(self, grant: Grant, command: Command[ReplyT], *, abandoned: Callable[[], bool] = never) -> ReplyT:
-        """Run *command*. Raises Unavailable where the workspace cannot be begun, NotItsTurn where that takes long."""
+        """Run *command*. Raises Unavailable where the workspace cannot be begun, NotItsTurn where that takes long.
+
+        And Abandoned.
+        """
         with self._pending.admitted(change=command.changes):
-            runner = self._begun()
+            # Half of it is for the command itself.
+            seconds = min(self._seconds, time_for(command, 2 * self._seconds) / 2)
+            runner = self._begun(seconds, abandoned)
         return runner.run(grant, command, abandoned=abandoned)
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep."""
-        return self._begun().sweep(workspace, now=now)
+        return self._begun(self._seconds).sweep(workspace, now=now)
 
     def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
         """Keep the index."""
-        return self._begun().keep(workspace, command)
+        return self._begun(self._seconds).keep(workspace, command)
 
     def jail(self, workspace: str) -> str:
         """Return what is enforced; `none` while nothing is there to enforce it around."""
@@ -64,8 +69,8 @@ class DeferredRunner:
         """See to it that it begins soon, without waiting; return what says that it has, or cannot."""
         return self._start.prepare()
 
-    def _begun(self) -> Runner:
-        runner, refusal = self._start.get(self._seconds)
+    def _begun(self, seconds: float, abandoned: Callable[[], bool] = never) -> Runner:
+        runner, refusal = self._start.get(seconds, abandoned=abandoned)
         if runner is not None:
             return runner
         if self._start.is_closed:
@@ -79,7 +84,7 @@ class DeferredRunner:
             self._let_go()
 
 
-def _refused(failure: Exception) -> str:
+def _refused(failure: BaseException) -> str:
     """Return why nothing is run, and log it."""
     if isinstance(failure, FsnotesError):
         _log.error("%s", failure)

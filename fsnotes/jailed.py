@@ -26,11 +26,9 @@ from fsnotes.notes.answers import check_reply
 from fsnotes.notes.commands import (
     Command,
     CreateNote,
-    FindReceipt,
     MoveNotes,
     ReplyT,
     SweepTemporaries,
-    TrashNote,
 )
 from fsnotes.notes.creating import content_of
 from fsnotes.notes.index_commands import KeepIndex
@@ -41,14 +39,11 @@ from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.replies import IndexKept
 from fsnotes.notes.scope import Scope
-from fsnotes.runners import check_right, moved_away, never, not_served, until_counted
+from fsnotes.runners import check_right, moved_away, never, not_served, time_for, until_counted
 from fsnotes.workers import JailedWorkspace, Worker, why
 from sandbox import ROOT, errors
 from sandbox.jail.events import Happening
 from sandbox.names import display
-
-TRANSACTION_SECONDS: Final = 2.0
-"""What a command may take that runs while a confirmation is being claimed, waiting included."""
 
 WORK_SECONDS: Final = 1.0
 """A change that does not hold the workspace's lock so long before its deadline is given up, and never begun."""
@@ -58,8 +53,6 @@ RELINKING_SECONDS: Final = 0.05
 
 SLOWER: Final = 4
 """So much longer than estimated a move may take to find the links that it rewrites."""
-
-_IN_A_TRANSACTION: Final = (TrashNote, FindReceipt)
 
 _log = logging.getLogger("fsnotes.jailed")
 
@@ -126,15 +119,15 @@ class JailedRunner:
             content_of(command, most=workspace.max_note_bytes)
         if not workspace.place.still_holds():
             raise moved_away()
-        seconds = self._call_deadline
-        if isinstance(command, _IN_A_TRANSACTION):
-            seconds = min(seconds, TRANSACTION_SECONDS)
+        seconds = time_for(command, self._call_deadline)
         now = time.monotonic()
         # What a move has beyond that is for its own work: it begins as early as any other change.
         late = now + seconds - min(WORK_SECONDS, seconds / 2)
         deadline = now + seconds + _relinking(command)
         with workspace.pending.admitted(change=command.changes):
-            worker = workspace.worker(command, seconds=seconds - min(WORK_SECONDS, seconds / 2))
+            worker = workspace.worker(
+                command, seconds=seconds - min(WORK_SECONDS, seconds / 2), abandoned=abandoned
+            )
             try:
                 return until_counted(
                     lambda: self._put(worker, scope, command, deadline, late, abandoned),

@@ -20,6 +20,7 @@ from fsnotes.notes.commands import (
     Command,
     CreateNote,
     EditNote,
+    FindReceipt,
     MoveNotes,
     ReplyT,
     RestoreNote,
@@ -61,6 +62,17 @@ _NEEDS: Final[Mapping[type[Command[Any]], str]] = {
     TrashNote: "delete",
 }
 """The right that each command which changes something needs. One that is missing here is refused."""
+
+
+TRANSACTION_SECONDS: Final = 2.0
+"""What a command may take that runs while a confirmation is being claimed, waiting included."""
+
+_IN_A_TRANSACTION: Final = (TrashNote, FindReceipt)
+
+
+def time_for(command: Command[Any], seconds: float) -> float:
+    """Return how many of the *seconds* of a call *command* may take: nobody may hold the ledger for long."""
+    return min(seconds, TRANSACTION_SECONDS) if isinstance(command, _IN_A_TRANSACTION) else seconds
 
 
 def never() -> bool:

@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from fsnotes.errors import NotItsTurn
+from fsnotes.errors import Abandoned, NotItsTurn
 
 T = TypeVar("T")
 
 RETRY_SECONDS: Final = 2.0
 """How long what could not be started is not tried again."""
+
+_STEP_SECONDS: Final = 0.05
+"""How often somebody who waits is asked whether he still does."""
 
 
 class Start(Generic[T]):
@@ -30,7 +33,7 @@ class Start(Generic[T]):
         self,
         begin: Callable[[], T],
         *,
-        refused: Callable[[Exception], str],
+        refused: Callable[[BaseException], str],
         unwanted: Callable[[T | None], None],
     ) -> None:
         self._begin = begin
@@ -55,7 +58,7 @@ class Start(Generic[T]):
     def prepare(self) -> threading.Event | None:
         """See to it that it is there soon, without waiting; return what says that it is, or cannot be."""
         with self._mutex:
-            refused = self._refusal is not None and time.monotonic() < self._refusal[1]
+            refused = self._standing_refusal() is not None
             if self._value is None and self._starting is None and not self._closed and not refused:
                 self._starting = threading.Event()
                 starter = threading.Thread(
@@ -68,19 +71,35 @@ class Start(Generic[T]):
                     self._starting = None
             return self._starting
 
-    def get(self, seconds: float) -> tuple[T | None, str | None]:
-        """Return it, started if need be; or None, with what is said of a failure if there was one.
+    def get(self, seconds: float, *, abandoned: Callable[[], bool]) -> tuple[T | None, str | None]:
+        """Return it, started if need be; or None, with what is said of a failure.
 
-        There is none after `close`. Raises NotItsTurn when it takes longer than *seconds*.
+        Nothing is said after `close`. Raises NotItsTurn when it takes longer than *seconds*, and Abandoned.
         """
-        if self._value is None:
-            starting = self.prepare()
-            if starting is not None and not starting.wait(seconds):
+        end = time.monotonic() + seconds
+        while True:
+            with self._mutex:
+                if self._closed:
+                    return None, None
+                if self._value is not None:
+                    return self._value, None
+                starting, refusal = self._starting, self._standing_refusal()
+            if starting is None and refusal is not None:
+                return None, refusal
+            if abandoned():
+                raise Abandoned
+            starting = starting or self.prepare()
+            left = end - time.monotonic()
+            if left <= 0:
                 raise NotItsTurn
-        with self._mutex:
-            if self._closed:
-                return None, None
-            return self._value, None if self._refusal is None else self._refusal[0]
+            if starting is not None:
+                starting.wait(min(left, _STEP_SECONDS))
+
+    def _standing_refusal(self) -> str | None:
+        """Return what is said of a failure for as long as it is not tried again. For who holds the mutex."""
+        if self._refusal is None or not time.monotonic() < self._refusal[1]:
+            return None
+        return self._refusal[0]
 
     def try_again(self) -> None:
         """Forget a failure: the next who wants it starts it."""
@@ -99,16 +118,15 @@ class Start(Generic[T]):
 
     def _start(self, done: threading.Event) -> None:
         value: T | None = None
-        failed: Exception | None = None
+        failed: BaseException | None = None
         try:
             value = self._begin()
-        except Exception as failure:  # noqa: BLE001 - whatever it was, those who wait must be told
+        except BaseException as failure:  # noqa: BLE001 - whatever it was, those who wait must be told
             failed = failure
         with self._mutex:
             is_late = self._closed
             if not is_late:
                 self._value = value
-            self._refusal = None
             if failed is not None:
                 self._refuse(failed)
             self._starting = None
@@ -116,6 +134,6 @@ class Start(Generic[T]):
         if is_late:
             self._unwanted(value)
 
-    def _refuse(self, failure: Exception) -> None:
+    def _refuse(self, failure: BaseException) -> None:
         """Say for a while why there is none. For who holds the mutex."""
         self._refusal = self._refused(failure), time.monotonic() + RETRY_SECONDS

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from fsnotes.errors import Unavailable
 from fsnotes.notes.commands import Command
 from fsnotes.notes.opening import INDEX_FOLDER, INDEXER, WRITER
-from fsnotes.runners import CLOSED, Pending
+from fsnotes.runners import CLOSED, Pending, never
 from fsnotes.starting import Start
 from sandbox.errors import (
     JailStopped,
@@ -59,7 +59,7 @@ _FAILED: Final = "the workspace's worker failed"
 _log = logging.getLogger("fsnotes.workers")
 
 
-def why(failure: Exception) -> str:
+def why(failure: BaseException) -> str:
     """Return what is said of *failure*, to clients too: nothing that a worker wrote."""
     return _WHY.get(type(failure), _FAILED) if isinstance(failure, WorkerFailed) else _FAILED
 
@@ -210,17 +210,19 @@ class JailedWorkspace:
         self._indexer: Worker | None = None
         self._closed = False
 
-    def worker(self, command: Command[Any], *, seconds: float) -> Worker:
+    def worker(
+        self, command: Command[Any], *, seconds: float, abandoned: Callable[[], bool] = never
+    ) -> Worker:
         """Return the worker for *command*: one that can change only for a change.
 
         It is started if need be. Raises Unavailable when it cannot be, or after `close`; NotItsTurn when that takes
-        longer than *seconds*.
+        longer than *seconds*, and Abandoned.
         """
         if self._closed:
             raise Unavailable(_WHY[JailStopped])
         if not command.changes:
             return self._begun.worker
-        writer, refusal = self._writing.get(seconds)
+        writer, refusal = self._writing.get(seconds, abandoned=abandoned)
         if writer is not None:
             return writer
         raise Unavailable(_WHY[JailStopped] if refusal is None else refusal)
@@ -288,7 +290,7 @@ class JailedWorkspace:
         return _started(spec, self._begun.require, self._make)
 
 
-def _refused(failure: Exception) -> str:
+def _refused(failure: BaseException) -> str:
     """Return why there is no worker for changes, and log what is no failure of a worker."""
     if not isinstance(failure, WorkerFailed):
         _log.error("a worker could not be started", exc_info=failure)

@@ -34,7 +34,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
-from fsnotes.jailed import TRANSACTION_SECONDS, WORK_SECONDS, JailedRunner
+from fsnotes.jailed import WORK_SECONDS, JailedRunner
 from fsnotes.notes.commands import (
     Command,
     CreateNote,
@@ -247,7 +247,7 @@ def test_a_change_waits_for_its_worker_to_start_while_there_is_time(
 
     bench = Bench(change)
     with monkeypatch.context() as patch:
-        patch.setattr("fsnotes.jailed.TRANSACTION_SECONDS", 0.2)
+        patch.setattr("fsnotes.runners.TRANSACTION_SECONDS", 0.2)
         with pytest.raises(Busy):
             bench.run(TRASH)
     begin_now.set()
@@ -444,11 +444,11 @@ def test_a_call_has_the_configured_time_and_one_in_a_transaction_two_seconds() -
     bench.run(FindReceipt("a.md", ETAG, ENTRY))
     long, short = bench.made[0].asked
     assert 19 < long.seconds <= 20
-    assert 1 < short.seconds <= TRANSACTION_SECONDS
+    assert 1 < short.seconds <= runners.TRANSACTION_SECONDS
     bench = failing(found.JailBusy("x"))
     with pytest.raises(Busy):
         bench.run(TRASH)
-    assert 1 < bench.made[1].asked[0].seconds <= TRANSACTION_SECONDS
+    assert 1 < bench.made[1].asked[0].seconds <= runners.TRANSACTION_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -487,7 +487,7 @@ def test_a_change_is_given_up_while_there_is_time_left_to_finish_one_that_has_be
         bench.run(TRASH)
     asked = bench.made[1].asked[0]
     assert not asked.abandoned()
-    now[0] = 1000 + TRANSACTION_SECONDS - WORK_SECONDS
+    now[0] = 1000 + runners.TRANSACTION_SECONDS - WORK_SECONDS
     assert asked.abandoned()
 
 

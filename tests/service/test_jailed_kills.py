@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from fsnotes import jailed as product
+from fsnotes import runners
 from fsnotes.errors import MovePending, NoteChanged, NoteExists, NoteNotFound, OutcomeUnknown, Unavailable
 from fsnotes.failures import describe
 from fsnotes.notes.etags import etag
@@ -140,7 +141,7 @@ def test_a_worker_killed_in_a_deletion_leaves_an_answer_or_a_usable_state(
 def test_a_worker_that_hangs_in_a_deletion_is_killed_before_the_receipt_is_looked_for(
     household: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product, "TRANSACTION_SECONDS", 0.5)
+    monkeypatch.setattr(runners, "TRANSACTION_SECONDS", 0.5)
     asked = asked_about(household)
     service = meeting(household, hang_at=Step.TRASH_MOVED)
     assert confirm(service, household, asked).outcome == "deleted"
@@ -151,7 +152,7 @@ def test_a_worker_that_hangs_in_a_deletion_is_killed_before_the_receipt_is_looke
 def test_a_worker_that_hangs_before_the_move_has_done_nothing(
     household: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product, "TRANSACTION_SECONDS", 0.5)
+    monkeypatch.setattr(runners, "TRANSACTION_SECONDS", 0.5)
     asked = asked_about(household)
     expect_unknown(lambda: confirm(meeting(household, hang_at=Step.TRASH_ENTRY_MADE), household, asked))
     assert household.files() == {NOTE: BYTES}

@@ -629,7 +629,7 @@ def test_calls_that_wait_for_a_beginning_have_a_bound_in_number_and_in_time(jail
         return Jail(spec, require=require)
 
     jailed.worker = Making(make)
-    product = jailed.product(call_deadline_seconds=1.0)
+    product = jailed.product(call_deadline_seconds=4.0)
     open_again(jailed, state)
     product.look()
     with ThreadPoolExecutor(MAX_PENDING + 1) as pool:
