@@ -154,6 +154,8 @@ class Examined:
             found.append(f"{NO_JAIL} (--jail off)")
         elif self.has_failed or self.required is not None:
             pass  # which is a fault, or none
+        elif self.level is Level.NONE and self.jailed.report is None:
+            pass  # no worker can be started, and that is a fault
         elif self.level is Level.NONE:
             found.append(f"{NO_JAIL}; missing is {self._missing}")
         elif self.level.rank < self.wanted.rank:

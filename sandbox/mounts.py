@@ -101,12 +101,13 @@ class MountWatch:
         self._is_read = False
         self.why: str | None = None
         """Why the mounts are not known, when they are not."""
-        self._table = self._open(table)
-        # Whoever waits here has a description of their own: an event is told to each description once.
-        self._bell = self._open(table)
+        self._path = table
+        self._is_closed = False
         self._changes = select.poll()
-        if self._table is not None:
-            self._changes.register(self._table, select.POLLPRI)
+        self._table: int | None = None
+        self._begin()
+        # Whoever waits here has a description of their own: an event is told to each description once.
+        self._bell = self._open()
 
     @property
     def bell(self) -> int | None:
@@ -116,6 +117,8 @@ class MountWatch:
     def look(self) -> frozenset[Mount] | None:
         """Return the mounts around the folders; None where they are not known, or it was closed."""
         with self._mutex:
+            if self._table is None and not self._is_closed:
+                self._begin()  # it may have been a want of descriptors
             if self._table is None:
                 return None
             # In this order: what changes while the table is read is told again.
@@ -131,12 +134,18 @@ class MountWatch:
                 if descriptor is not None:
                     os.close(descriptor)
             self._table = self._bell = self._seen = None
+            self._is_closed = True
 
-    def _open(self, table: str) -> int | None:
+    def _begin(self) -> None:
+        self._table = self._open()
+        if self._table is not None:
+            self._changes.register(self._table, select.POLLPRI)
+
+    def _open(self) -> int | None:
         try:
-            return os.open(table, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            self.why = f"{table} cannot be opened: {error.strerror}"
+            self.why = f"{self._path} cannot be opened: {error.strerror}"
             return None
 
     def _has_changed(self, descriptor: int) -> bool:  # noqa: ARG002 - for a test's own

@@ -11,6 +11,7 @@ if sys.platform == "win32":
     raise SystemExit("fsnotes: Windows is not supported; run it on Linux, or in a WSL distribution")
 
 import os
+import signal
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,6 +27,8 @@ INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Results go to stdout, everything else to stderr."""
     _take_standard_numbers()
+    # Ignored by who starts us, it would take the exit status of every worker away.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         options = parser().parse_args(arguments)
     except SystemExit as ended:  # --help, --version, or words that are no command

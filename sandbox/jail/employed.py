@@ -52,6 +52,8 @@ class Employed:
         """Set when it should be replaced as soon as nobody talks to it."""
         self.mounts: frozenset[Mount] | None = None
         """What is mounted around its folders as it sees them; None where it sees what there is, or nobody knows."""
+        self.is_unwatched = False
+        """Whether it sees mounts of its own, and nobody knew them when it began."""
         self._mutex = threading.Lock()
         self._talking = threading.Lock()
         self._channel = Channel(process.connection, most=MAX_REPLY)

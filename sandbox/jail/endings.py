@@ -65,6 +65,13 @@ class Ended:
         return _ERRORS[self.kind](self.why, sent=sent)
 
 
+LOST: Final = 1 << 16
+"""Stands for the exit status of a worker that nobody knows: it is none that a process has."""
+
+UNKNOWN_END: Final = Ended(
+    Ending.BREACH,
+    "how the worker ended is not known: SIGCHLD is ignored, or something else reaps our children",
+)
 FORBIDDEN_CALL: Final = Ended(Ending.BREACH, "the worker was killed at a forbidden system call")
 CLOSED: Final = Ended(Ending.CRASHED, "the worker closed its channel")
 HUNG: Final = Ended(Ending.HUNG, "the worker did not answer in time and was killed")
@@ -81,6 +88,8 @@ INTERRUPTED: Final = Ended(Ending.RECYCLED, "its caller was interrupted")
 
 def read_exit(status: int) -> Ended:
     """Return what the exit status of a worker says that nobody killed on purpose. Negative: a signal."""
+    if status == LOST:
+        return UNKNOWN_END  # it may have been killed at a forbidden call
     number = -status if status < 0 else status - _MIRRORED
     if number == signal.SIGSYS:
         return FORBIDDEN_CALL

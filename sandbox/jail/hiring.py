@@ -59,7 +59,8 @@ def employ(spec: JailSpec, *, entry: str) -> Employed:
     try:
         return Employed(WorkerProcess(entry=entry, import_paths=spec.import_paths))
     except OSError as error:
-        raise WorkerCrashed("the worker could not be started") from error
+        why = f": {error.strerror}" if error.strerror else ""
+        raise WorkerCrashed(f"the worker could not be started{why}") from error
 
 
 def begin(worker: Employed, spec: JailSpec, *, require: Level) -> Report:

@@ -272,7 +272,9 @@ class Keeper:
     def _look(self, worker: Employed, before: Glance | None) -> Glance | None:
         """Look at *worker* from outside, and end or retire it when that is due; return what was seen."""
         self.renews(worker)
-        idle, calls = self._turns.is_free(worker), worker.calls
+        # In this order: a call that begins in between makes it busy, or another number of calls by the next look.
+        calls = worker.calls
+        idle = self._turns.is_free(worker)
         sample = look(worker.process)
         if isinstance(sample, Ended):
             worker.end(sample)

@@ -143,7 +143,8 @@ def _leave_the_host(folders: tuple[Folder, ...], account: Account) -> tuple[tupl
     needs_user_namespace = not (os.geteuid() == 0 and _linux.capabilities()[0] & _CAP_SYS_ADMIN)
     if needs_user_namespace:
         # One account is mapped, and it cannot be changed any more inside.
-        limits.become(account)
+        with _named("become the owner of the workspace"):
+            limits.become(account)
         _unshare_as(account)
     else:
         _linux.unshare(_SPACES)

@@ -24,6 +24,8 @@ from typing import Final, cast
 
 import psutil
 
+from sandbox.jail.endings import LOST
+
 ENVIRONMENT: Final = {"LANG": "C.UTF-8"}
 """All that a worker has in its environment."""
 
@@ -114,6 +116,7 @@ class WorkerProcess:
         self.serving = psutil.Process(self.pid)
         self._handle = _open_handle(self.pid)
         self._status: int | None = None
+        self._is_lost = False
         self._mutex = threading.Lock()
         os.set_blocking(self.errors.fileno(), False)
 
@@ -148,13 +151,14 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def reap(self) -> int | None:
-        """Return the exit status (negative: a signal) once both halves are gone, and None before."""
+        """Return the exit status (negative: a signal) once both halves are gone, and None before; or LOST."""
         with self._mutex:
             if self._status is None and self._is_over_within(0):
                 if self.serving.pid != self.pid and not _is_dead(self.serving):
                     _kill(self.serving)
                     return None
-                self._status = self._child.wait()
+                status = self._child.wait()
+                self._status = LOST if self._is_lost else status
             return self._status
 
     def wait_until_gone(self, seconds: float) -> int | None:
@@ -179,7 +183,8 @@ class WorkerProcess:
                     return False
                 time.sleep(_STEP_SECONDS)
         except ChildProcessError:
-            pass  # somebody has SIGCHLD ignored, so the kernel reaped it: over, with a status that nobody knows
+            # Somebody has SIGCHLD ignored, or reaps what is not his: over, and nobody knows how it ended.
+            self._is_lost = True
         return True
 
 

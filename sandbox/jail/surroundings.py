@@ -58,6 +58,7 @@ class Surroundings:
         if not report.has("namespaces"):
             return True
         worker.mounts = before
+        worker.is_unwatched = before is None
         if before is None and not self._is_said:
             self._is_said = True
             why = None if self._watch is None else self._watch.why
@@ -68,4 +69,6 @@ class Surroundings:
 
     def have_changed(self, worker: Employed) -> bool:
         """Say whether *worker* sees other mounts than there are."""
+        if worker.is_unwatched:
+            return self.look() is not None  # by now they are known
         return worker.mounts is not None and self.look() != worker.mounts

@@ -7,6 +7,7 @@ Open files and connections of a jailed worker cannot be seen without more rights
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,10 @@ from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.process import WorkerProcess
 
 NO_INNER_HALF: Final = Ended(Ending.BREACH, "the worker does not have the process that its report speaks of")
+HIDDEN: Final = Ended(
+    Ending.CRASHED, "the worker cannot be seen: /proc is mounted with hidepid, which hides what others run"
+)
+GONE: Final = Ended(Ending.CRASHED, "the worker was gone before it could be looked at")
 EXTRA_CHILD: Final = Ended(Ending.BREACH, "the worker has a process that it must not have")
 EXTRA_THREAD: Final = Ended(Ending.BREACH, "the worker has a thread that it must not have")
 BUSY_WHILE_IDLE: Final = Ended(Ending.BREACH, "the worker works while nobody asks it to")
@@ -78,13 +83,22 @@ def find_inner(process: WorkerProcess, *, split: bool) -> Ended | None:
     found = children(process.pid)
     if not split:
         return EXTRA_CHILD if found else None
+    if not found and process.reap() is not None:
+        return GONE
+    if not found and _hides_processes():
+        return HIDDEN
     if len(found) != 1:
         return NO_INNER_HALF
     try:
         process.attend(psutil.Process(found[0]))
     except psutil.Error:
-        return NO_INNER_HALF
+        return GONE if process.reap() is not None else NO_INNER_HALF
     return None
+
+
+def _hides_processes() -> bool:
+    """Say whether /proc shows no processes of others: process 1 is always there, and hardly ever our own."""
+    return not os.path.exists("/proc/1")
 
 
 def look(process: WorkerProcess) -> Sample | Ended | None:

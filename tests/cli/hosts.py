@@ -10,6 +10,17 @@ _START = (
 )
 
 
+_UNTOLD = (
+    "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+    " os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+
+
+def fsnotes_untold() -> tuple[str, ...]:
+    """Return how `fsnotes` is run by somebody who ignores SIGCHLD, which is inherited."""
+    return (*PYTHON, "-c", _UNTOLD, *PYTHON[1:], "-m", "fsnotes")
+
+
 def fsnotes_on(host: str) -> tuple[str, ...]:
     """Return how `fsnotes` is run on the host *host* of `tests.sandbox.jail.hosts`."""
     return (*PYTHON, "-c", _START, host)

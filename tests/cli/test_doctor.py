@@ -38,7 +38,7 @@ from sandbox.jail.report import (
 )
 from sandbox.jail.trial import Outcome
 from tests.accounts import interpreter, reachable
-from tests.cli.hosts import fsnotes_on
+from tests.cli.hosts import fsnotes_on, fsnotes_untold
 from tests.cli.shell import FSNOTES, ROOT, SECONDS, Done, Shell, refused, serving
 from tests.cli.test_places import workspaces
 from tests.cli.test_serving import META
@@ -184,6 +184,16 @@ def test_the_page_shows_what_is_shown(shell: Shell) -> None:
     assert {
         f"`{name}`" for name in ("level", "leaves", "working root", "state part", "paths", "folder", "CLOSED")
     } <= set(re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE))
+
+
+def test_who_is_told_of_no_child_that_ends_is_served_and_sees_breaches_all_the_same(shell: Shell) -> None:
+    """Somebody ignores SIGCHLD, which is inherited; without an exit status no breach would be known."""
+    require_jail()
+    shell.write("a.md", "text")
+    done = shell.run("doctor", "Notes", command=fsnotes_untold())
+    assert (done.code, done.err) == (0, "")
+    assert " killed\n" in done.out
+    assert shell.run("list", "-w", "Notes", "--jail", "require", command=fsnotes_untold()).code == 0
 
 
 def test_without_a_workspace_the_host_is_shown_and_nothing_is_made(shell: Shell) -> None:

@@ -169,3 +169,16 @@ def test_a_table_that_is_not_there_or_too_long_is_not_known(
     assert obstacle() == "the table of mounts is too long"
     monkeypatch.undo()
     assert obstacle() is None
+
+
+def test_a_table_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
+    table = tmp_path / "later"
+    watch = MountWatch(str(tmp_path), table=str(table))
+    try:
+        assert watch.look() is None
+        assert "cannot be opened" in str(watch.why)
+        table.symlink_to("/proc/self/mountinfo")
+        assert watch.look()
+    finally:
+        watch.close()
+    assert watch.look() is None

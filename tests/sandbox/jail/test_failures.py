@@ -92,6 +92,18 @@ def test_forbidden_call_is_a_breach(lasting: Lasting, layout: Layout) -> None:
     assert "forbidden system call" in failure.why
 
 
+def test_worker_whose_end_is_told_to_nobody_has_broken_its_rules(yard: Yard, layout: Layout) -> None:
+    """It may have been killed at a forbidden call. Ignored by who started us, SIGCHLD takes the status away."""
+    former = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        jail = yard.started(layout)
+        failure = fail(jail, "exit", {"status": 0})
+    finally:
+        signal.signal(signal.SIGCHLD, former)
+    assert type(failure) is WorkerBreach
+    assert "SIGCHLD" in failure.why
+
+
 def test_processor_limit_is_a_limit_and_no_crash(lasting: Lasting) -> None:
     assert type(fail(lasting(), "crash", {"number": signal.SIGXCPU})) is WorkerLimit
 

@@ -129,6 +129,20 @@ def test_where_the_table_says_nothing_that_is_said_once_and_workers_serve(
     ]
 
 
+def test_who_began_while_the_table_said_nothing_is_replaced_once_it_says_something(
+    yard: Yard, full: Layout, tell: Callable[..., Told]
+) -> None:
+    """It may have been a want of descriptors: then it is over, and the worker would see former mounts for ever."""
+    seen: list[frozenset[Mount] | None] = [None]
+    tell(lambda: seen[-1])
+    jail = yard.started(full)
+    assert [count(jail), count(jail)] == [1, 2]
+    seen.append(mounts(1))
+    assert [count(jail), count(jail)] == [1, 2]
+    seen.append(mounts(1, 2))
+    assert count(jail) == 1
+
+
 def test_a_table_that_says_nothing_any_more_is_taken_for_a_change(
     yard: Yard, full: Layout, tell: Callable[..., Told], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,58 @@
+"""What a supervisor makes of processes that it finds, or does not find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sandbox.jail import watching
+from sandbox.jail.endings import Ending
+from sandbox.jail.watching import EXTRA_CHILD, GONE, HIDDEN, NO_INNER_HALF, find_inner
+
+
+class Process:
+    """A worker's process, as far as it is asked."""
+
+    pid = 1 << 22
+
+    def __init__(self, status: int | None) -> None:
+        self.status = status
+
+    def reap(self) -> int | None:
+        return self.status
+
+    def attend(self, _: object) -> None:
+        raise AssertionError
+
+
+def find(monkeypatch: pytest.MonkeyPatch, *, found: list[int], hidden: bool, status: int | None) -> Any:
+    process: Any = Process(status)
+    monkeypatch.setattr(watching, "children", lambda _: found)
+    monkeypatch.setattr(
+        "sandbox.jail.watching.os.path.exists", lambda path: not (hidden and path == "/proc/1")
+    )
+    return find_inner(process, split=True)
+
+
+def test_an_inner_half_that_nobody_can_see_is_no_fault_of_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find(monkeypatch, found=[], hidden=True, status=None) is HIDDEN
+    assert HIDDEN.kind is Ending.CRASHED
+    assert "hidepid" in HIDDEN.why
+    # Where others' processes can be seen, there is none.
+    assert find(monkeypatch, found=[], hidden=False, status=None) is NO_INNER_HALF
+
+
+def test_a_worker_that_is_gone_by_then_has_broken_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find(monkeypatch, found=[], hidden=False, status=-9) is GONE
+    assert find(monkeypatch, found=[1 << 22], hidden=False, status=-9) is GONE
+    assert find(monkeypatch, found=[1 << 22], hidden=False, status=None) is NO_INNER_HALF
+    assert find(monkeypatch, found=[1, 2], hidden=False, status=None) is NO_INNER_HALF
+
+
+def test_a_worker_without_halves_has_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    process: Any = Process(None)
+    monkeypatch.setattr(watching, "children", lambda _: [5])
+    assert find_inner(process, split=False) is EXTRA_CHILD
+    monkeypatch.setattr(watching, "children", lambda _: [])
+    assert find_inner(process, split=False) is None
