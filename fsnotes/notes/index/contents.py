@@ -83,13 +83,16 @@ def title_from(path: str) -> str:
 def link_stem(target: str) -> str | None:
     """Return the name under which links to the file *target*, or to the end of its path, are found.
 
-    It is the last component in the form in which links are compared, without a note's suffix. None for what is no path
-    of a file.
+    It is the last component in the form in which links are compared, without the suffixes of notes: `n.md` leads to
+    `n.md.md` too. None for what is no path of a file.
     """
     name = target.rpartition("/")[2]
     if not name or len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         return None
-    return stem(folded_path(name)) or None
+    found = folded_path(name)
+    while (shorter := stem(found)) != found:
+        found = shorter
+    return found or None
 
 
 def _stems(links: Iterable[Link]) -> set[str]:
