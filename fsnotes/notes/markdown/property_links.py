@@ -22,7 +22,7 @@ _QUOTED: Final = {
 }
 _COMMENT: Final = re.compile(r"#[^\n]*+")
 _DASH: Final = re.compile(r"-(?=[ \t\n]|\Z)")
-_BLOCK_TEXT: Final = re.compile(r"[|>](?:[-+][1-9]?|[1-9][-+]?)?[ \t]*+(?:(?<=[ \t])#[^\n]*+)?(?=\n|\Z)")
+_BLOCK_TEXT: Final = re.compile(r"[|>](?:[-+]([1-9])?|([1-9])[-+]?)?[ \t]*+(?:(?<=[ \t])#[^\n]*+)?(?=\n|\Z)")
 _NODE_MARK: Final = re.compile(r"[&*!][^ \t\n,\[\]{}]*+")
 # A text without quotation marks ends at its line's end, before a comment, and before what makes it a key.
 _PLAIN: Final = re.compile(
@@ -94,8 +94,8 @@ class _Reader:
                 continue
             if first == "?" and text[at + 1 : at + 2] in ("", " ", "\t", "\n"):
                 return False
-            if first in "|>" and _BLOCK_TEXT.match(text, at):
-                self._block_text(column)
+            if first in "|>" and (header := _BLOCK_TEXT.match(text, at)) is not None:
+                self._block_text(column, int(header[1] or header[2] or 0))
                 break
             if first in _QUOTED:
                 quoted = _QUOTED[first].match(text, at)
@@ -153,10 +153,10 @@ class _Reader:
                     return True
         return False
 
-    def _block_text(self, column: int) -> None:
-        """Read the lines of a `|` or `>`, which are indented more than *column*."""
+    def _block_text(self, column: int, told: int) -> None:
+        """Read the lines of a `|` or `>`, which are indented more than *column*: by so much as is *told*, if it is."""
         text = self._text
-        indentation = blank = 0
+        indentation, blank = (column + told if told else 0), 0
         self._at = self._line_end(self._at)
         while self._at + 1 < len(text):
             start = self._at + 1

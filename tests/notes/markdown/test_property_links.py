@@ -115,6 +115,9 @@ _PIECES = [
     "|\n  ",
     ">\n  ",
     "|-\n    ",
+    "|2\n    ",
+    "|1-\n  \n  ",
+    ">+2\n      ",
     "&a ",
     "!t ",
     '\\"',
@@ -163,6 +166,11 @@ def _oracle(block: str) -> list[str]:
 @example("k0: \n\n- b|-\n    |-\n    [[x]]")
 @example("k0: a\nb:\n\n&a k: |\n  [text [[w]] t\n  '")
 @example("k0: |-\n    \n\n # #:{- [[w]]")
+@example("k0: |2\n    deep\n  [[n]]")
+@example("k0: |2\n    \n  [[n]]")
+@example("k0:\n  k: >1-\n    deep\n   [[n]]")
+@example("k0:\n- |2\n    deep\n  [[n]]")
+@example("k0:\n- k: |2\n      deep\n    [[n]]")
 def test_links_are_those_in_what_the_parser_reads(block: str) -> None:
     """Left out: a mapping in brackets with a key and no value, where ours is a value."""
     assume(not re.search(r"\{k: [^:]*, *[\"'\[]|\?(?:\s|\Z)", block))
