@@ -45,11 +45,13 @@ _PARENTHESES: Final = re.compile(r"[()]")
 def holds(was: Resolution, now: Resolution, target: str) -> bool:
     """Say whether a link still leads to the file *target*, and as surely as it did.
 
-    What was spelled exactly must be, and what a plain Markdown reader found from the note's folder must be there.
+    What was spelled exactly must be, and what a plain Markdown reader found from the note's folder must be there. A
+    name that no other file had in another spelling must not get such a twin: it would be unique to us alone.
     """
     return (
         now.id == target
         and (now.exact or not was.exact)
+        and not (now.twins and not was.twins and now.manner is Manner.END)
         and (now.manner in _FROM_FOLDER or was.manner is not Manner.FOLDER)
     )
 

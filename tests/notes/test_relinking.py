@@ -613,3 +613,15 @@ def test_a_link_out_of_a_grant_is_counted_and_neither_changed_nor_shown() -> Non
     assert moved.texts["g/h/r.md"] == "[x](../o/t.md) [[u]] [y](../u.md)"
     assert (moved.results["g/s.md"].outside, moved.results["g/s.md"].left_alone) == (1, ())
     assert moved.results["o/t.md"] == Relinked(outside=1)
+
+
+def test_a_name_that_another_file_has_in_another_case_is_written_with_its_folder() -> None:
+    """Here it is exact, and so no question; other programs may take the two for one name."""
+    files = {"a/n.md": "", "t.md": "[[n]]", "z.md": ""}
+    assert move(files, {"z.md": "b/n.md"})["t.md"] == "[[a/n]]"
+    assert move(files, {"z.md": "b/N.md"})["t.md"] == "[[a/n]]"
+    assert move({"a/x.md": "", "t.md": "[[x]]", "c/N.md": ""}, {"a/x.md": "a/n.md"})["t.md"] == "[[a/n]]"
+    # What stood beside such a name before stays as it was written.
+    twins = {"a/n.md": "", "b/N.md": "", "t.md": "[[n]]", "z.md": ""}
+    assert move(twins, {"z.md": "c/y.md"})["t.md"] == "[[n]]"
+    assert move(twins, {"b/N.md": "c/N.md"})["t.md"] == "[[n]]"
