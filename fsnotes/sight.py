@@ -23,10 +23,14 @@ from sandbox.names import RelPath
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one caller sees of one note. *readable* is what they may read."""
+    """What one caller sees of one note, or of a folder. *readable* is what they may read.
+
+    *is_named* says that there can be one: what is no path at all is the workspace's to refuse.
+    """
 
     reads: bool
     readable: Scope
+    is_named: bool = True
 
     @classmethod
     def of(cls, access: Access, principal: Principal, workspace_uri: str, path: str) -> Self:
@@ -35,14 +39,17 @@ class Sight:
             readable = Scope(access.authorize(principal, workspace_uri, Right.READ).folders)
         except NotAllowed:
             readable = Scope(())
-        return cls(_covers(readable, path), readable)
+        places = _meant(path)
+        return cls(
+            bool(places) and all(readable.covers(each) for each in places), readable, is_named=bool(places)
+        )
 
     def check_move(self, new_path: str) -> None:
         """Raise NotAllowed if the note, or anything in the folder, could be read at *new_path* and cannot be now."""
-        if self.reads:
+        if self.reads or not self.is_named:
             return
         try:
-            asked = RelPath.parse(new_path)
+            asked = RelPath.parse(new_path.removesuffix("/"))
             places = (asked, *readings(asked))
         except InvalidPath:
             return  # which the workspace refuses
@@ -78,12 +85,14 @@ def _veiled(refusal: AmbiguousHeading | AnchorNotFound | NoteNotFound) -> Fsnote
             return AmbiguousHeading(refusal.name)
 
 
-def _covers(readable: Scope, path: str) -> bool:
+def _meant(path: str) -> tuple[RelPath, ...]:
+    """Return what *path* may mean; nothing where it is no path."""
     try:
-        paths = readings(RelPath.parse(path))
+        return (
+            (RelPath.parse(path.removesuffix("/")),) if path.endswith("/") else readings(RelPath.parse(path))
+        )
     except InvalidPath:
-        return False
-    return all(readable.covers(each) for each in paths)
+        return ()
 
 
 def _folded(path: RelPath) -> RelPath:

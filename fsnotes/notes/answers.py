@@ -337,10 +337,14 @@ def _is_meant(command: MoveNotes, reply: Moved) -> bool:
     """Say whether the paths are those of the command: of a note, which has etags, or of a folder."""
     is_folder = reply.former is None
     fits = _is_spelled if is_folder else is_reading
+    # So ends what means a folder and nothing else.
+    path, new_path = (
+        each.removesuffix("/") if is_folder else each for each in (command.path, command.new_path)
+    )
     return (
         (reply.etag is None) == is_folder
-        and fits(reply.path, command.path)
-        and fits(reply.new_path, command.new_path)
+        and fits(reply.path, path)
+        and fits(reply.new_path, new_path)
         and (is_folder or (is_note(reply.path) and is_note(reply.new_path) and reply.moved == 1))
     )
 

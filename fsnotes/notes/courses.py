@@ -63,7 +63,7 @@ def course(
     checks_name: bool = True,
     checks_ignored: bool = True,
 ) -> Course:
-    """Return the move that the ids *path* and *new_path* mean.
+    """Return the move that the ids *path* and *new_path* mean: with a `/` at the end, those of a folder.
 
     New names are judged with *checks_name* only: that needs a library which a worker that only looks does not have.
     What is ignored in a folder is looked for with *checks_ignored* only: that takes a look at all that is in it.
@@ -73,9 +73,10 @@ def course(
     source = _source(root, scope, path)
     is_folder = root.kind(source) is Kind.FOLDER
     with translated(argument="newPath"):
-        made = _course(
-            root, scope, source, RelPath.parse(new_path), is_folder=is_folder, checks_name=checks_name
-        )
+        if new_path.endswith("/") and not is_folder:
+            raise InvalidArgument("newPath", "it ends as that of a folder, and what is moved is a note")
+        asked = RelPath.parse(new_path.removesuffix("/"))
+        made = _course(root, scope, source, asked, is_folder=is_folder, checks_name=checks_name)
         if is_folder and scope.ignore and checks_ignored:
             _check_ignored(root, scope, made)
     return made
@@ -99,7 +100,7 @@ def _course(
 
 
 def _source(root: Root, scope: Scope, text: str) -> RelPath:
-    asked = RelPath.parse(text)
+    asked = RelPath.parse(text.removesuffix("/"))
     folder: RelPath | None = None
     note: RelPath | None = None
     if scope.admits(asked):
@@ -108,6 +109,10 @@ def _source(root: Root, scope: Scope, text: str) -> RelPath:
             folder = found if root.kind(found) is Kind.FOLDER else None
         except (Missing, NotAFolder):
             pass
+    if text.endswith("/"):
+        if folder is None:
+            raise NoteNotFound("folder", text)
+        return folder
     try:
         note = existing_note(root, scope, text)
     except NoteNotFound:
@@ -118,7 +123,7 @@ def _source(root: Root, scope: Scope, text: str) -> RelPath:
     if folder is None and note is None:
         raise NoteNotFound("note or folder", text)
     if folder is not None and note not in (None, folder):
-        raise AmbiguousNote(text, paths=(str(folder), str(note)))
+        raise AmbiguousNote(text, paths=(f"{folder}/", str(note)))
     # SAFETY: one of them is not None.
     return folder or note  # type: ignore[return-value]
 

@@ -9,7 +9,7 @@ the journal. A note that another program saves meanwhile is computed anew from w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from fsnotes.errors import (
@@ -26,15 +26,16 @@ from fsnotes.notes.commands import LeftAlone, Moved, MoveNotes, Relinked
 from fsnotes.notes.courses import Course, course
 from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
-from fsnotes.notes.journal import MAX_REWRITINGS, Entry, Journal, Rewriting, fits, has_happened, size_of
+from fsnotes.notes.journal import MAX_REWRITINGS, Entry, Journal, fits, has_happened, size_of
 from fsnotes.notes.model import is_note
+from fsnotes.notes.move_plans import Plan, Text, without
 from fsnotes.notes.move_replies import MOST_TOLD
 from fsnotes.notes.move_work import MAX_WORK, work_of
 from fsnotes.notes.places import check_admitted, may_change
 from fsnotes.notes.rehearsing import check_course, rehearsed
 from fsnotes.notes.room import Growth
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.splices import Splice, apply
+from fsnotes.notes.splices import apply
 from fsnotes.notes.workspace import Interrupted, Workspace
 from sandbox.errors import (
     IdentityChanged,
@@ -46,8 +47,7 @@ from sandbox.errors import (
     TooLarge,
 )
 from sandbox.names import RelPath
-from sandbox.records import record
-from sandbox.root import Change, Content, FileIdentity, Root, Staged, Stamp
+from sandbox.root import Content, Root, Staged
 
 ATTEMPTS: Final = 3
 """How often a move is computed anew while other programs keep saving the notes that it changes."""
@@ -61,55 +61,6 @@ _UNWRITTEN: Final = "the note could not be written"
 
 _CHANGED: Final = (IdentityChanged, Missing, NotAFolder, ObjectRefused)
 """What is raised before anything has moved if another program changes, removes or exchanges one of the notes."""
-
-
-@record
-class _Text:
-    """The text that a note gets which has the path *before* now and *after* then: how it is made, and how it is known.
-
-    Not the text itself: a move may rewrite thousands of notes.
-    """
-
-    chart: Chart
-    before: RelPath
-    after: RelPath
-    identity: FileIdentity
-    former: str
-    etag: str
-    size: int
-    splices: tuple[Splice, ...]
-
-    @property
-    def rewriting(self) -> Rewriting:
-        """What the journal says of it."""
-        return Rewriting(self.after, self.former, self.etag, self.splices)
-
-    def change(self, root: Root) -> Change:
-        """Return the change that makes it. Raises IdentityChanged for a note that is not as it was."""
-        content = root.read(self.before)
-        if etag(content.data) != self.former:
-            raise IdentityChanged(str(self.before))
-        return Change(self.before, apply(content.data, self.splices), content.identity)
-
-
-@record
-class _Plan:
-    """A move and all that it changes. *content* is a note's, *stamp* a folder's, which holds so many *notes*."""
-
-    course: Course
-    content: Content | None
-    stamp: Stamp | None
-    notes: int
-    texts: tuple[_Text, ...]
-    left: tuple[LeftAlone, ...]
-
-    @property
-    def entry(self) -> Entry:
-        """What the journal says of it."""
-        inode = self.content.identity.ino if self.content is not None else self.stamp.ino if self.stamp else 0
-        return Entry(
-            self.course.source, self.course.target, inode, tuple(text.rewriting for text in self.texts)
-        )
 
 
 def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: Callable[[], bool]) -> Moved:
@@ -133,16 +84,20 @@ def move(workspace: Workspace, scope: Scope, command: MoveNotes, *, abandoned: C
     ):
         if workspace.journal is not None:
             _check_last_move(command, workspace.journal.last_move())
-        for _ in range(ATTEMPTS):
-            plan = _plan(workspace, scope, command)
+        busy: set[str] = set()
+        for attempt in range(2 * ATTEMPTS):
+            plan = _plan(workspace, scope, command, busy if attempt >= ATTEMPTS else ())
             try:
                 plan, staged = _moved(workspace, plan)
-            except _CHANGED:
+            except _CHANGED as error:
+                changed = next((text for text in plan.texts if str(text.before) == error.path), None)
+                if changed is not None and changed.before != plan.course.source:
+                    busy.add(error.path)
                 continue
             except InvalidPath as error:  # into itself, by a link that is followed
                 raise InvalidArgument("newPath", error.reason) from error
             return _relinked(workspace, plan, staged)
-        raise NoteChanged(str(plan.course.source))
+        raise NoteChanged(str(plan.course.source if changed is None else changed.before))
 
 
 # -- what is to be done ------------------------------------------------------------------------
@@ -154,7 +109,8 @@ def _check_last_move(command: MoveNotes, mark: str) -> None:
         raise SurveyOutdated
 
 
-def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
+def _plan(workspace: Workspace, scope: Scope, command: MoveNotes, busy: Collection[str] = ()) -> Plan:
+    """Return what is to be done; the texts of *busy* notes come late."""
     root = workspace.root
     made = course(root, scope, command.path, command.new_path)
     catalogue = workspace.atlas.catalogue(scope)
@@ -171,7 +127,7 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
         content = root.read(made.source)
         if command.if_match not in (None, etag(content.data)):
             raise NoteChanged(str(made.source), etag=etag(content.data))
-    texts: list[_Text] = []
+    texts: list[Text] = []
     left: list[LeftAlone] = []
     work = size = 0
     if chart is not None:
@@ -194,7 +150,9 @@ def _plan(workspace: Workspace, scope: Scope, command: MoveNotes) -> _Plan:
                 size += size_of(text[0].rewriting)
                 if size > MAX_REWRITINGS or work > MAX_WORK:
                     raise TooMuchToRelink
-    return _Plan(made, content, stamp, notes, tuple(texts), tuple(left))
+    late = tuple(text for text in texts if str(text.before) in busy)
+    waiting = tuple(text for text in texts if str(text.before) not in busy)
+    return Plan(made, content, stamp, notes, waiting, tuple(left), late)
 
 
 def _read(root: Root, before: RelPath, after: RelPath, left: list[LeftAlone]) -> Content | None:
@@ -210,7 +168,7 @@ def _read(root: Root, before: RelPath, after: RelPath, left: list[LeftAlone]) ->
 
 def _made(
     root: Root, chart: Chart, before: RelPath, after: RelPath, content: Content, left: list[LeftAlone]
-) -> tuple[_Text, bytes] | None:
+) -> tuple[Text, bytes] | None:
     """Return the text that a note gets, None where it stays as it is; tell in *left* of what is not rewritten."""
     found = chart.relinking.relinked(content.data, str(before))
     left += [LeftAlone(str(after), each.line, each.text, each.reason.value) for each in found.left_alone]
@@ -222,7 +180,7 @@ def _made(
     elif len(data) > root.policy.max_file_bytes:
         left.append(LeftAlone(str(after), 0, "", _TOO_LARGE))
     else:
-        made = _Text(
+        made = Text(
             chart, before, after, content.identity, etag(content.data), etag(data), len(data), found.splices
         )
         return made, data
@@ -232,7 +190,7 @@ def _made(
 # -- how it is done ----------------------------------------------------------------------------
 
 
-def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]]:
+def _moved(workspace: Workspace, plan: Plan) -> tuple[Plan, tuple[Staged, ...]]:
     """Write the texts beside their notes and the journal, and move. When it fails, all is as it was.
 
     Return the plan without the texts that there is no permission to write, and what waits of the others. Raises
@@ -249,7 +207,7 @@ def _moved(workspace: Workspace, plan: _Plan) -> tuple[_Plan, tuple[Staged, ...]
         staged = tuple(each for each in waiting if each is not None)
         try:
             with _none_left(root, made, staged):
-                plan = _without(plan, waiting)
+                plan = without(plan, waiting, why=_UNWRITTEN)
                 if journal is not None and staged:
                     _write_down(journal, plan.entry)
                 if plan.stamp is not None:
@@ -282,27 +240,23 @@ def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator
         raise
 
 
-def _check_has_journal(workspace: Workspace, plan: _Plan) -> None:
+def _check_has_journal(workspace: Workspace, plan: Plan) -> None:
     if plan.texts and workspace.journal is None:
         raise Unavailable("links can only be rewritten where there is a place for a journal")
 
 
-def _rehearsed(workspace: Workspace, plan: _Plan) -> _Plan:
+def _rehearsed(workspace: Workspace, plan: Plan) -> Plan:
     """Return what would become of the plan, and raise what `_moved` would, as far as it is known without writing."""
     _check_has_journal(workspace, plan)
-    plan = _without(plan, tuple(rehearsed(workspace.root, (text.before for text in plan.texts))))
+    plan = without(
+        plan,
+        tuple(rehearsed(workspace.root, (text.before for text in plan.texts))),
+        why=_UNWRITTEN,
+    )
     if plan.texts and not fits(plan.entry):
         raise TooMuchToRelink
     check_course(workspace.root, plan.course)
     return plan
-
-
-def _without(plan: _Plan, waiting: Sequence[object]) -> _Plan:
-    """Return the plan without the texts that do not wait (None), whose notes are left alone."""
-    texts = tuple(text for text, each in zip(plan.texts, waiting, strict=True) if each is not None)
-    refused = (text.after for text, each in zip(plan.texts, waiting, strict=True) if each is None)
-    left = (*plan.left, *(LeftAlone(str(after), 0, "", _UNWRITTEN) for after in refused))
-    return _Plan(plan.course, plan.content, plan.stamp, plan.notes, texts, left)
 
 
 def _write_down(journal: Journal, entry: Entry) -> None:
@@ -312,11 +266,11 @@ def _write_down(journal: Journal, entry: Entry) -> None:
         raise TooMuchToRelink from error
 
 
-def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> Moved:
+def _relinked(workspace: Workspace, plan: Plan, staged: tuple[Staged, ...]) -> Moved:
     """Put the texts in their places, now that the move has happened."""
     root, made = workspace.root, plan.course
     left = list(plan.left)
-    texts: list[_Text] = []
+    texts: list[Text] = []
     with _none_left(root, made, staged):
         for text, waiting in zip(plan.texts, staged, strict=True):
             try:
@@ -329,6 +283,7 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
                 left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
             else:
                 texts.append(text)
+    texts += [again for text in plan.late if (again := _again(root, text, left)) is not None]
     if workspace.journal is not None and staged:
         try:
             root.sync({text.after.parent for text in texts})
@@ -339,8 +294,9 @@ def _relinked(workspace: Workspace, plan: _Plan, staged: tuple[Staged, ...]) -> 
     return _reply(root, plan, texts=texts, left=left, not_kept=tuple(not_kept))
 
 
-def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
-    """Rewrite the links of a note that somebody has saved since its text was made."""
+def _again(root: Root, text: Text, left: list[LeftAlone]) -> Text | None:
+    """Rewrite the links of a note that somebody has saved since its text was made, and what is *left* of them."""
+    left[:] = [each for each in left if each.path != str(text.after)]
     for _ in range(ATTEMPTS):
         found: list[LeftAlone] = []
         try:
@@ -363,9 +319,9 @@ def _again(root: Root, text: _Text, left: list[LeftAlone]) -> _Text | None:
 
 def _reply(
     root: Root,
-    plan: _Plan,
+    plan: Plan,
     *,
-    texts: Sequence[_Text],
+    texts: Sequence[Text],
     left: Sequence[LeftAlone],
     not_kept: Sequence[str] = (),
 ) -> Moved:
@@ -385,7 +341,7 @@ def _reply(
     )
 
 
-def _etag(root: Root, plan: _Plan, content: Content, texts: Sequence[_Text]) -> str:
+def _etag(root: Root, plan: Plan, content: Content, texts: Sequence[Text]) -> str:
     """Return the etag of the moved note: of its text if it is one of *texts*, else of what stands there instead."""
     source = plan.course.source
     for text in texts:

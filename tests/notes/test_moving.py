@@ -361,12 +361,65 @@ def test_what_could_be_a_note_or_a_folder_is_not_guessed(vault: Vault) -> None:
     before = vault.disk.snapshot()
     with pytest.raises(AmbiguousNote) as refused:
         vault.run(MoveNotes("x", "y"))
-    assert refused.value.paths == ("x", "x.md")
+    assert refused.value.paths == ("x/", "x.md")
     assert vault.disk.snapshot() == before
     move(vault.run, "x.md", "y.md")
     assert _texts(vault) == {"y.md": b"n", "x/a.md": b"a"}
     move(vault.run, "x", "z")
     assert _texts(vault) == {"y.md": b"n", "z/a.md": b"a"}
+
+
+def test_a_folder_with_a_note_of_its_name_beside_it_is_moved_by_its_own_name(vault: Vault) -> None:
+    """In Obsidian that is how people keep a page for a folder."""
+    vault.build("Projects.md: [[a]]", "Projects/a.md: [[Projects]] [x](a.md)", "b.md: [[Projects/a]]")
+    move(vault.run, "Projects/", "Work")
+    assert vault.disk.read("root/b.md") == b"[[Work/a]]"
+    move(vault.run, "Work/", "Projects/")
+    assert vault.disk.read("root/b.md") == b"[[Projects/a]]"
+    move(vault.run, "Projects.md", "Plan.md")
+    assert _texts(vault) == {
+        "Plan.md": b"[[a]]",
+        "Projects/a.md": b"[[Plan]] [x](a.md)",
+        "b.md": b"[[Projects/a]]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "new_path", "error"),
+    [
+        ("a/", "b", NoteNotFound),
+        ("a.md/", "b", NoteNotFound),
+        ("none/", "b", NoteNotFound),
+        ("a", "b/", InvalidArgument),
+        ("x", "y.md/", InvalidArgument),
+        ("x//", "y", InvalidArgument),
+        ("x/", "y//", InvalidArgument),
+        ("/", "y", InvalidArgument),
+    ],
+)
+def test_what_ends_as_a_folder_is_no_note(
+    vault: Vault, path: str, new_path: str, error: type[Exception]
+) -> None:
+    vault.build("a.md: a", "x/n.md: n")
+    before = vault.disk.snapshot()
+    with pytest.raises(error):
+        move(vault.run, path, new_path)
+    assert vault.disk.snapshot() == before
+
+
+def test_links_to_a_name_that_begins_with_an_accent_are_found(vault: Vault) -> None:
+    """The accent melts into what stands before it where the text is compared."""
+    name = "\u0338n.md"
+    vault.write(name, b"x")
+    vault.write("t.md", f"[x](<{name}>) [[{name[:-3]}]]".encode())
+    move(vault.run, name, "m.md")
+    assert vault.disk.read("root/t.md") == b"[x](<m.md>) [[m]]"
+
+
+def test_a_move_to_a_name_in_another_case_than_another_note_keeps_links_clear(vault: Vault) -> None:
+    vault.build("a/n.md: x", "z.md: x", "t.md: [[n]]")
+    move(vault.run, "z", "b/N")
+    assert vault.disk.read("root/t.md") == b"[[a/n]]"
 
 
 def test_an_etag_is_for_notes(vault: Vault) -> None:

@@ -18,17 +18,19 @@ from fsnotes import moves, runners
 from fsnotes.access import Grant, Right
 from fsnotes.errors import (
     FsnotesError,
+    InvalidArgument,
     NotAllowed,
     NotCounted,
     NoteChanged,
     NoteExists,
     OutcomeUnknown,
+    PathRefused,
     TooManyLinks,
     TooMuchToRelink,
     Unavailable,
 )
 from fsnotes.failures import describe
-from fsnotes.notes import journal
+from fsnotes.notes import journal, move_plans
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.notes.move_work import work_of
@@ -38,6 +40,7 @@ from sandbox import staging
 from sandbox.beneath import Beneath
 from sandbox.errors import StorageFailed
 from sandbox.names import RelPath
+from sandbox.root import Change, Root
 from sandbox.steps import Step
 from tests.disk import Interruption
 from tests.service.conftest import ALICE, BOB, Household, accept, ask
@@ -371,6 +374,87 @@ def test_what_a_stranger_saves_meanwhile_is_kept_and_its_links_follow(inline: Ho
     assert inline.temporaries() == []
 
 
+def test_of_a_moved_note_that_is_gone_by_then_the_etag_of_what_was_moved_is_told(inline: Household) -> None:
+    _furnish(inline)
+    late = Interruption(Step.MOVE_DURABLE, lambda: os.remove(inline.vault / "b.md"))
+    told = inline.service(observe=late).move(ALICE, inline.uri, "p/a", "b").document()
+    assert late.happened
+    assert told["etag"] == etag(A)
+    assert inline.files().keys() == {"c.md", "log.md"}
+
+
+@pytest.mark.parametrize("forever", [False, True])
+def test_notes_that_are_saved_at_every_attempt_keep_no_note_from_being_moved(
+    inline: Household, monkeypatch: pytest.MonkeyPatch, forever: bool
+) -> None:
+    """Each attempt finds another one of them changed since it was computed; their links follow all the same."""
+    _furnish(inline)
+    names = [f"busy{number}.md" for number in range(3)]
+    for name in names:
+        inline.write(name, "[[a]] 0")
+    saves = itertools.count(1)
+    real = move_plans.Text.change
+
+    def change(self: move_plans.Text, root: Root) -> Change:
+        if str(self.before) in names and (forever or next(saves) < 4):
+            number = next(saves)
+            inline.write(str(self.before), f"[[a]] {number}")
+        return real(self, root)
+
+    monkeypatch.setattr(move_plans.Text, "change", change)
+    told = inline.service().move(ALICE, inline.uri, "p/a", "p/b").document()
+    files = inline.files()
+    assert "p/b.md" in files
+    for name in names:
+        assert files[name].startswith(b"[[b]] "), files
+        assert files[name] != b"[[b]] 0" or not forever
+    assert sorted(note["path"] for note in told["updated"]) == [*names, "c.md"]
+    assert told.get("leftAlone", []) == []
+    assert inline.temporaries() == []
+
+
+def test_a_moved_note_that_is_saved_at_every_attempt_is_what_the_refusal_names(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    real = move_plans.Text.change
+    saves = itertools.count(1)
+
+    def change(self: move_plans.Text, root: Root) -> Change:
+        if str(self.before) == "p/a.md":
+            inline.write("p/a.md", f"{A.decode()} {next(saves)}")
+        return real(self, root)
+
+    monkeypatch.setattr(move_plans.Text, "change", change)
+    with pytest.raises(NoteChanged) as caught:
+        inline.service().move(ALICE, inline.uri, "p/a", "b")
+    assert caught.value.path == "p/a.md"
+    assert inline.files().keys() == {"p/a.md", "c.md", "log.md"}
+    assert inline.files()["c.md"] == C
+    assert inline.temporaries() == []
+
+
+@pytest.mark.parametrize("text", ["[[n]] [l](x/n.md)\nsaved", "saved without a link", None])
+def test_what_is_left_alone_in_a_note_is_told_once_however_often_it_is_computed(
+    inline: Household, text: str | None
+) -> None:
+    inline.write("x/n.md", "")
+    inline.write("y/n.md", "")
+    inline.write("t.md", "[[n]] [l](x/n.md)\n")
+
+    def save() -> None:
+        if text is None:
+            os.remove(inline.vault / "t.md")
+        else:
+            inline.write("t.md", text)
+
+    late = Interruption(Step.STAGE_SYNCED, save)
+    told = inline.service(observe=late).move(ALICE, inline.uri, "x/n", "a/m").document()
+    assert late.happened
+    left = [(each["path"], each["line"]) for each in told.get("leftAlone", [])]
+    assert left == ([("t.md", 1)] if text is not None and "[[" in text else [])
+
+
 def test_a_note_that_is_saved_in_the_instant_of_its_move_is_moved_with_that_text(inline: Household) -> None:
     _furnish(inline)
 
@@ -688,3 +772,34 @@ def test_a_workspace_keeps_moving_after_a_refusal(household: Household) -> None:
     service.move(ALICE, uri, "p/a", "b")
     service.append(ALICE, uri, "log", "more")
     assert household.files()["b.md"] == A.replace(b"../c", b"c")
+
+
+@pytest.mark.parametrize("path", ["./x", "x//y", "/x", "../x", "x/../y", ""])
+@pytest.mark.parametrize("caller", ["owner", "writer"])
+def test_what_is_no_path_is_refused_as_that_and_not_for_a_right(
+    household: Household, path: str, caller: str
+) -> None:
+    household.write("x.md", "text")
+    household.grant(BOB, Right.WRITE)
+    household.grant(BOB, Right.READ, folder="mine")
+    before = household.files()
+    with pytest.raises((InvalidArgument, PathRefused)):
+        household.service().move(ALICE if caller == "owner" else BOB, household.uri, path, "mine/y")
+    assert household.files() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "new"), [("private/f/", "mine/f"), ("private/f", "mine/f/"), ("private/f/", "mine/f/")]
+)
+def test_a_folder_that_is_named_as_one_is_moved_to_where_it_can_be_read_by_nobody_who_may_not_read_it(
+    household: Household, path: str, new: str
+) -> None:
+    household.write("private/f/x.md", "SECRET")
+    household.grant(BOB, Right.WRITE)
+    household.grant(BOB, Right.READ, folder="mine")
+    before = household.files()
+    with pytest.raises(NotAllowed):
+        household.service().move(BOB, household.uri, path, new)
+    assert household.files() == before
+    household.service().move(BOB, household.uri, path, new.replace("mine", "elsewhere"))
+    assert household.files()["elsewhere/f/x.md"] == b"SECRET"
