@@ -18,14 +18,22 @@ def never() -> bool:
     return False
 
 
+def unreported(progress: int, total: int, message: str) -> None:
+    """Tell nobody how far the call is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of one principal. `abandoned()` turns true when the caller no longer waits."""
+    """One call of one principal. `abandoned()` turns true when the caller no longer waits.
+
+    `report(progress, total, message)` tells a caller who asked how far what the call waits for is.
+    """
 
     principal: Principal
     request_id: str | None = None
     trace_id: str | None = None
     abandoned: Callable[[], bool] = never
+    report: Callable[[int, int, str], None] = unreported
 
 
 def local_principal(uid: int | None = None) -> Principal:

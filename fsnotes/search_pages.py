@@ -13,7 +13,6 @@ in a large workspace: it says that it is partial.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,8 +28,9 @@ from fsnotes.notes.index_commands import SearchIndex, SearchPaths
 from fsnotes.notes.replies import PathsSearched
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.tags import key_of
-from fsnotes.pages import Page, Query, foreign_cursor
+from fsnotes.pages import Page, Query
 from fsnotes.runners import Runner
+from fsnotes.search_places import InIndex, InNotes, SearchPlace, read_place
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath
 
@@ -41,8 +41,6 @@ DEFAULT_LIMIT: Final = 20
 
 MOST_TOLD: Final = 2_000
 """Most bytes of paths that a cursor carries."""
-
-_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 def search_notes(
@@ -57,12 +55,13 @@ def search_notes(
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
     abandoned: Callable[[], bool],
+    report: Callable[[int, int, str], None] = lambda *_: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> NotesFound:
     """Return one page of the notes in *folder* that *query* means or, with *regex*, in which it matches.
 
-    With *tag*, only those that have it. *freshness* says how the index stands. Raises InvalidArgument, for a cursor of
-    another query too.
+    With *tag*, only those that have it. *freshness* says how the index stands; how far it is while it is being built
+    is told by *report* to who may know. Raises InvalidArgument, for a cursor of another query too.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidArgument("limit", f"from 1 to {MAX_LIMIT}")
@@ -71,94 +70,23 @@ def search_notes(
         raise InvalidArgument("tag", "no tag is written so")
     pages = Query("search", grant.principal.name, grant.workspace.name, query, folder, key, regex)
     position = pages.position(cursor)
-    search = _Search(runner, grant, _Asked(query, folder, key, regex), limit, abandoned, clock)
-    following = search.begin(freshness.standing()) if position is None else search.go_on(_read(position))
+    # Of how many notes there are, those may know who see all of them.
+    sees_all = Scope(grant.folders).covers(ROOT)
+
+    def tell() -> None:
+        progress = freshness.progress() if sees_all else None
+        if progress is not None and not progress.is_ready:
+            report(progress.indexed, progress.indexed + progress.remaining, "notes in the search index")
+
+    search = _Search(runner, grant, _Asked(query, folder, key, regex), limit, abandoned, tell, clock)
+    following = search.begin(freshness.standing()) if position is None else search.go_on(read_place(position))
     return NotesFound(
         tuple(search.hits),
         search.is_over and following is not None,
         by_reason(search.skipped),
         None if following is None else pages.cursor(following.written()),
-        # Of how many notes there are, those may know who see all of them.
-        freshness.progress() if Scope(grant.folders).covers(ROOT) else None,
+        freshness.progress() if sees_all else None,
     )
-
-
-# -- where a page goes on ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _InNotes:
-    """In the walk through the workspace: behind the position *after*, or within the note there.
-
-    With a *generation*, notes are passed by that the index of that generation knows below the id *upto*.
-    """
-
-    after: str | None = None
-    within: int | None = None
-    generation: str | None = None
-    upto: int = 0
-
-    def written(self) -> tuple[str, ...]:
-        """Return it as the texts of a cursor."""
-        place = (self.after or "", "" if self.within is None else str(self.within))
-        return place if self.generation is None else (*place, self.generation, str(self.upto))
-
-
-@dataclass(frozen=True, slots=True)
-class _InIndex:
-    """In what the index of a *generation* gives below the id *upto*, behind the *mark*, None for the beginning.
-
-    The notes at the paths *without* were told of before. Unless it is *settled*, what the index does not know comes
-    behind all that.
-    """
-
-    mark: str | None
-    generation: str
-    upto: int
-    settled: bool
-    without: tuple[str, ...]
-
-    def written(self) -> tuple[str, ...]:
-        """Return it as the texts of a cursor."""
-        without = json.dumps(self.without, ensure_ascii=False, separators=(",", ":"))
-        return ("", self.mark or "", self.generation, str(self.upto), "1" if self.settled else "0", without)
-
-
-_Place = _InNotes | _InIndex
-
-
-def _read(position: tuple[str, ...]) -> _Place:
-    match position:
-        case (after, ""):
-            return _InNotes(after)
-        case (after, offset) if _NUMBER.fullmatch(offset):
-            return _InNotes(after, int(offset))
-        case (after, "", generation, upto) if _NUMBER.fullmatch(upto):
-            return _InNotes(after or None, None, generation, int(upto))
-        case (after, offset, generation, upto) if _NUMBER.fullmatch(offset) and _NUMBER.fullmatch(upto):
-            return _InNotes(after, int(offset), generation, int(upto))
-        case ("", mark, generation, upto, settled, without) if _NUMBER.fullmatch(upto):
-            return _InIndex(mark or None, generation, int(upto), settled == "1", _paths(without))
-        case _:
-            raise foreign_cursor()
-
-
-def _paths(text: str) -> tuple[str, ...]:
-    try:
-        paths = json.loads(text)
-    except (ValueError, RecursionError):
-        raise foreign_cursor() from None
-    if type(paths) is not list or not all(type(path) is str and _is_text(path) for path in paths):
-        raise foreign_cursor()
-    return tuple(paths)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # -- a page ------------------------------------------------------------------------------------------
@@ -184,6 +112,7 @@ class _Search:
         asked: _Asked,
         limit: int,
         abandoned: Callable[[], bool],
+        tell: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
         self._runner = runner
@@ -191,6 +120,7 @@ class _Search:
         self._asked = asked
         self._limit = limit
         self._abandoned = abandoned
+        self._tell = tell
         self._clock = clock
         self._end = clock() + PAGE_SECONDS
         self._page = Page(limit)
@@ -200,19 +130,19 @@ class _Search:
         self.is_over = False
         """Whether it ends where it does since it took long."""
 
-    def begin(self, standing: Standing) -> _Place | None:
+    def begin(self, standing: Standing) -> SearchPlace | None:
         """Fill the first page; return where the next one begins."""
         try:
             return self._first(standing)
         except IndexUnusable:
             # There is none, or it is being made: what was found so far is found again.
             self._page, self._is_full, self.hits, self.skipped = Page(self._limit), False, [], []
-            return self._through_notes(_InNotes())
+            return self._through_notes(InNotes())
 
-    def go_on(self, place: _Place) -> _Place | None:
+    def go_on(self, place: SearchPlace) -> SearchPlace | None:
         """Fill another page from *place* on; return where the next one begins."""
         try:
-            if isinstance(place, _InIndex):
+            if isinstance(place, InIndex):
                 return self._through_index(place)
             return self._through_notes(place)
         except IndexUnusable as error:
@@ -220,7 +150,7 @@ class _Search:
                 "cursor", "the search index was made anew meanwhile; start without one"
             ) from error
 
-    def _first(self, standing: Standing) -> _Place | None:
+    def _first(self, standing: Standing) -> SearchPlace | None:
         told = self._looked_into(standing.paths) if standing.settled else None
         if told is None:
             return self._through_index(None)
@@ -265,8 +195,8 @@ class _Search:
     # -- what the index gives ----------------------------------------------------------------------
 
     def _through_index(
-        self, place: _InIndex | None, without: tuple[str, ...] = (), *, settled: bool = False
-    ) -> _Place | None:
+        self, place: InIndex | None, without: tuple[str, ...] = (), *, settled: bool = False
+    ) -> SearchPlace | None:
         """Go through what the index gives behind *place*, None for all of it; return where the next page begins."""
         mark, upto = (None, None) if place is None else (place.mark, place.upto)
         if place is not None:
@@ -294,7 +224,7 @@ class _Search:
                 raise IndexUnusable("the search index was made anew")  # since it was asked how it stands
             upto = reply.upto
             if reply.hits and not taken:
-                return _InIndex(mark, reply.generation, upto, settled, without)
+                return InIndex(mark, reply.generation, upto, settled, without)
             # What does not fit, since a note grew in between, has its place on no other page either.
             self._take(reply.hits[taken:])
             if settled:
@@ -302,19 +232,19 @@ class _Search:
             if reply.mark is None:
                 if settled:
                     return None
-                return self._through_notes(_InNotes(None, None, reply.generation, upto))
+                return self._through_notes(InNotes(None, None, reply.generation, upto))
             mark = reply.mark
-            place = _InIndex(mark, reply.generation, upto, settled, without)
+            place = InIndex(mark, reply.generation, upto, settled, without)
             if self._is_done():
                 return place
 
     # -- all notes, or those that the index does not know --------------------------------------------
 
-    def _through_notes(self, place: _InNotes) -> _Place | None:
+    def _through_notes(self, place: InNotes) -> SearchPlace | None:
         """Go through the notes behind *place*; return where the next page begins."""
         while self._page.left:
 
-            def ask(most: int, place: _InNotes = place) -> SearchNotes:
+            def ask(most: int, place: InNotes = place) -> SearchNotes:
                 asked = self._asked
                 return SearchNotes(
                     asked.query,
@@ -342,6 +272,7 @@ class _Search:
     # -- shared ------------------------------------------------------------------------------------
 
     def _run(self, command: Any) -> Any:
+        self._tell()
         return self._runner.run(self._grant, command, abandoned=self._abandoned)
 
     def _asked_for(self, ask: Callable[[int], Any]) -> tuple[Any, int]:

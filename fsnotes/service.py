@@ -131,7 +131,13 @@ class Service:
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
             freshness = self._freshness[grant.workspace.name]
             return search_notes(
-                self._runner, grant, query, freshness=freshness, abandoned=call.abandoned, **more
+                self._runner,
+                grant,
+                query,
+                freshness=freshness,
+                abandoned=call.abandoned,
+                report=call.report,
+                **more,
             )
 
     def links(self, call: Call, workspace_uri: str, path: str, **query: Any) -> LinksListed:

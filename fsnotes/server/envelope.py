@@ -19,6 +19,9 @@ VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 
+MAX_TOKEN: Final = 256
+"""Characters of a progress token; it is repeated in every notification."""
+
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601
 UNSUPPORTED_VERSION: Final = -32022
@@ -31,6 +34,7 @@ class Envelope:
     version: str
     capabilities: dict[str, Any]
     trace_id: str | None
+    progress_token: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,9 @@ def open_envelope(method: str, params: Params | None) -> Envelope | Refusal:
     capabilities = meta.get(CAPABILITIES_KEY)
     if not isinstance(capabilities, dict):
         return Refusal(INVALID_PARAMS, f"params._meta[{CAPABILITIES_KEY!r}] must be an object")
-    return Envelope(version, capabilities, _trace_id(meta.get("traceparent")))
+    return Envelope(
+        version, capabilities, _trace_id(meta.get("traceparent")), _token(meta.get("progressToken"))
+    )
 
 
 def _judge_version(version: object, where: str) -> Refusal | None:
@@ -70,6 +76,13 @@ def _judge_version(version: object, where: str) -> Refusal | None:
 def _unsupported(version: object) -> Refusal:
     data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
     return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+
+
+def _token(token: object) -> str | int | None:
+    """Return the token under which the client wants to hear of progress; None for what can be none."""
+    if isinstance(token, bool) or not isinstance(token, str | int) or len(str(token)) > MAX_TOKEN:
+        return None
+    return token
 
 
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")

@@ -28,6 +28,7 @@ from fsnotes.server.tools import offered
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
+    from fsnotes.server.progress import Notify
 
 logger = logging.getLogger(__name__)
 
@@ -48,14 +49,15 @@ SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 class Flight:
     """A request under way. `abandoned` turns true when its answer is no longer wanted.
 
-    `afterwards` is what is due once the answer has left the process.
+    `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
     """
 
-    __slots__ = ("abandoned", "afterwards")
+    __slots__ = ("abandoned", "afterwards", "notify")
 
     def __init__(self) -> None:
         self.abandoned = False
         self.afterwards: Callable[[], None] | None = None
+        self.notify: Notify | None = None
 
     def is_abandoned(self) -> bool:
         """Say whether the caller has given up; asked from the thread that does the work."""

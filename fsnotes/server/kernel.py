@@ -23,7 +23,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 
 import fsnotes
-from fsnotes.calls import Call
+from fsnotes.calls import Call, unreported
 from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
 from fsnotes.failures import INTERNAL_ERROR, describe
 from fsnotes.outcomes import Deletion, NoteRead
@@ -32,6 +32,7 @@ from fsnotes.server.arguments import fit
 from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.front import NAME, Flight, crash_message, discovery, tool_list
+from fsnotes.server.progress import ProgressReport
 from fsnotes.server.threads import Threads
 from fsnotes.server.tool import Echo, Shown, Tool
 from fsnotes.server.tools import offered
@@ -78,10 +79,10 @@ class _Exchange:
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        """Drop it: no handler of ours sends notifications."""
+        """Drop it: what a call reports goes by its flight."""
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Drop it: no handler of ours reports progress."""
+        """Drop it: what a call reports goes by its flight."""
 
 
 _Context = ServerRequestContext[dict[str, Any], _Exchange]
@@ -168,11 +169,13 @@ class Kernel:
         return elicitation.ask(outcome, exchange.envelope.capabilities)
 
     def _call_of(self, exchange: _Exchange) -> Call:
+        token, notify = exchange.envelope.progress_token, exchange.flight.notify
         return Call(
             principal=self._principal,
             request_id=str(exchange.request_id)[:128],
             trace_id=exchange.envelope.trace_id,
             abandoned=exchange.flight.is_abandoned,
+            report=unreported if token is None or notify is None else ProgressReport(token, notify),
         )
 
     def _log_refusal(

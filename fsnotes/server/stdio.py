@@ -14,8 +14,10 @@ import signal
 import sys
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from fsnotes.server.frames import (
     DUPLICATE,
@@ -240,9 +242,23 @@ class _Connection:
             self._refuse(DUPLICATE)
             return
         flight = self._flights[request.id] = Flight()
-        task = asyncio.get_running_loop().create_task(self._serve(request, flight))
+        loop = asyncio.get_running_loop()
+        flight.notify = partial(self._notify, loop, request.id, flight)
+        task = loop.create_task(self._serve(request, flight))
         self._tasks.add(task)
         task.add_done_callback(self._served)
+
+    def _notify(
+        self, loop: asyncio.AbstractEventLoop, id_: RequestId, flight: Flight, message: dict[str, Any]
+    ) -> None:
+        """Send a notification that belongs to a request; for any thread."""
+        with suppress(RuntimeError):  # the end has come, and nobody reads any more
+            loop.call_soon_threadsafe(self._send_for, id_, flight, message)
+
+    def _send_for(self, id_: RequestId, flight: Flight, message: dict[str, Any]) -> None:
+        # Nothing comes behind the answer; and who does not read what there is needs no more.
+        if self._flights.get(id_) is flight and not flight.abandoned and not self._output.is_congested:
+            self._output.send(encode(message))
 
     def _served(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

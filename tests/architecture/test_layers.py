@@ -96,6 +96,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.orphans": Room(
         ("fsnotes.access", ERRORS, "fsnotes.notes", "fsnotes.outcomes", "fsnotes.runners")
     ),
+    "fsnotes.search_places": Room((ERRORS, "fsnotes.pages")),
     "fsnotes.search_pages": Room(
         (
             "fsnotes.access",
@@ -107,6 +108,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",
+            "fsnotes.search_places",
             *LEXICAL,
         )
     ),

@@ -1,8 +1,8 @@
 """A server whose service does what the path of a note says: to make calls wait, fail and crash on demand.
 
-`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go, and so does `notes_create` of PATH with
-the content `wait`; answering a deletion makes the file
-that is its state.
+`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go, that of `report/N` reports progress N
+times, and that of `report late/PATH` once PATH.go is there, long after its answer. `notes_create` of PATH with the
+content `wait` waits as well; answering a deletion makes the file that is its state.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from fsnotes.errors import NotAllowed
 from fsnotes.notes.commands import Created, NoteText
 from fsnotes.outcomes import Deletion, NoteCreated, NoteRead
 from fsnotes.server import ServerSettings, serve_stdio
+from fsnotes.server.progress import LEAST_SECONDS
 
 BOUND = 30.0
 
@@ -72,10 +74,23 @@ class ScriptedService:
                 name = os.fsdecode(b"caf\xe9.md")
             case "long":
                 name = "x" * int(name)
+            case "report":
+                for done in range(int(name)):
+                    call.report(done, 10, "of it")
+                    call.report(done, 10, "of it again")
+                    time.sleep(LEAST_SECONDS + 0.02)
+            case "report late":
+                late = threading.Thread(target=self._report_late, args=(call, name))
+                late.start()
             case "call":
                 name = f"{call.principal.name} {call.request_id} {call.trace_id}"
         text = name
         return NoteRead(NoteText(path, "e" * 32, len(text), text, 1, 1, 1, None, None))
+
+    def _report_late(self, call: Call, name: str) -> None:
+        self._wait(name)
+        call.report(1, 2, "too late")
+        (self._folder / f"{name}.done").touch()
 
     def _wait(self, name: str) -> None:
         (self._folder / f"{name}.begun").touch()

@@ -15,6 +15,18 @@ def test_a_good_envelope_is_opened() -> None:
     assert open_envelope("m", {"_meta": meta}) == Envelope(VERSION, {"elicitation": {}}, "a" * 32)
 
 
+@pytest.mark.parametrize("token", ["t", "", 7, 0, -1, "x" * 256])
+def test_a_token_for_progress_is_a_text_or_a_number(token: Any) -> None:
+    assert open_envelope("m", {"_meta": envelope({}, progressToken=token)}) == Envelope(
+        VERSION, {}, None, token
+    )
+
+
+@pytest.mark.parametrize("token", [None, True, 1.5, [], {}, "x" * 257, 10**300])
+def test_what_can_be_no_token_is_none(token: Any) -> None:
+    assert open_envelope("m", {"_meta": envelope({}, progressToken=token)}) == Envelope(VERSION, {}, None)
+
+
 @pytest.mark.parametrize("traceparent", ["", "00-xyz", 7, None, "00-" + "A" * 32 + "-" + "b" * 16 + "-01"])
 def test_a_malformed_trace_is_no_trace(traceparent: Any) -> None:
     assert open_envelope("m", {"_meta": envelope({}, traceparent=traceparent)}) == Envelope(VERSION, {}, None)

@@ -675,3 +675,57 @@ def test_answers_that_are_no_map_are_invalid(wire: Wire, answers: Any) -> None:
     arguments = {"workspaceUri": "file:///w", "title": "t"}
     answer = wire.ask(call(1, "notes_delete", arguments, inputResponses=answers))
     assert answer == error(1, -32602, "Invalid inputResponses")
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ["mine", 17])
+def test_who_asks_is_told_how_far_a_call_is_before_its_answer(shared: Wire, token: Any) -> None:
+    shared.send(
+        call("p", "notes_read", {"workspaceUri": "w", "path": "report/3"}, meta=envelope(progressToken=token))
+    )
+    told = [shared.receive() for _ in range(3)]
+    assert told == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": token, "progress": done, "total": 10, "message": "of it"},
+        }
+        for done in range(3)
+    ]
+    assert shared.receive()["id"] == "p"
+    shared.assert_silent()
+
+
+@pytest.mark.parametrize("meta", [envelope(), envelope(progressToken=None), envelope(progressToken=[1])])
+def test_who_does_not_ask_is_told_of_no_progress(shared: Wire, meta: Any) -> None:
+    shared.send(call("q", "notes_read", {"workspaceUri": "w", "path": "report/2"}, meta=meta))
+    assert shared.receive()["id"] == "q"
+    shared.assert_silent()
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_nothing_is_told_of_a_call_that_was_answered_or_cancelled(
+    own: Wire, tmp_path: Path, cancelled: bool
+) -> None:
+    name = "late"
+    kind = "wait" if cancelled else "report late"
+    meta = envelope(progressToken="t")
+    own.send(call("r", "notes_read", {"workspaceUri": "w", "path": f"{kind}/{name}"}, meta=meta))
+    if cancelled:
+        until(lambda: (tmp_path / f"{name}.begun").exists())
+        own.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "r"}})
+    else:
+        assert own.receive()["id"] == "r"
+    (tmp_path / f"{name}.go").touch()
+    until(lambda: (tmp_path / f"{name}.done").exists())
+    assert own.ask(GOOD)["id"] == 7
+    own.assert_silent()

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from fsnotes import wiring
 from fsnotes.access import Right
+from fsnotes.calls import Call
 from fsnotes.errors import InvalidArgument
 from fsnotes.hits import NotesFound
 from fsnotes.service import Service
@@ -318,6 +320,28 @@ def test_how_far_the_index_is_is_told_to_those_who_see_all(household: Household)
     assert seen["index"] == {"indexed": 1, "remaining": 1}
     assert "index" not in product.service.search(BOB, household.uri, "word").document()
     assert product.service.workspaces(ALICE).document()["workspaces"][0]["index"] == "building"
+
+
+@pytest.mark.parametrize("phase", ["surveying", "building", "ready"])
+def test_how_far_the_index_is_is_reported_to_those_who_see_all_while_it_is_built(
+    household: Household, phase: str
+) -> None:
+    household.write("f/a.md", "word")
+    household.write("b.md", "word")
+    household.grant(BOB, Right.READ, folder="f")
+    product = household.product()
+    (upkeep,) = product._upkeeps
+    upkeep.progress = lambda: wiring.Progress(phase, 1, 3)  # type: ignore[method-assign]
+    told: list[tuple[int, int, str]] = []
+
+    def search(caller: Call) -> None:
+        asking = replace(caller, report=lambda *report: told.append(report))
+        product.service.search(asking, household.uri, "word")
+
+    search(BOB)
+    assert told == []
+    search(ALICE)
+    assert set(told) == ({(1, 4, "notes in the search index")} if phase != "ready" else set())
 
 
 def test_a_cursor_of_an_index_that_was_made_anew_is_refused(household: Household) -> None:
