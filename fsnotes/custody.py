@@ -25,7 +25,7 @@ from fsnotes.state import Part, StateFolder
 from sandbox import Root
 from sandbox.approach import Approach
 from sandbox.beneath import Descriptor
-from sandbox.jail.limits import Account
+from sandbox.jail.limits import Account, account_for
 from sandbox.jail.report import Report
 from sandbox.names import display
 from sandbox.place import Place
@@ -53,7 +53,7 @@ class Withheld:
 
 def account_of(root: Root) -> Account:
     """Return whom a worker of the workspace in *root* runs as, started now."""
-    return Account(*root.owner) if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
+    return account_for(*root.owner)
 
 
 def entrust(state: StateFolder, part: Part, root: Root, report: Report | None) -> Place | Withheld:

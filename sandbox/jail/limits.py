@@ -24,6 +24,9 @@ CPU_GRACE_SECONDS: Final = 1
 HIGHEST_CAPABILITY: Final = 63
 LOWEST_PRIORITY: Final = 19
 
+NOBODYS_GROUP: Final = 65_534
+"""What the kernel shows for a group that it cannot map, too: nobody is in it."""
+
 
 @record
 class Account:
@@ -84,11 +87,24 @@ def yield_to_others() -> None:
     os.setpriority(os.PRIO_PROCESS, 0, LOWEST_PRIORITY)
 
 
-def account_for(owner: os.stat_result) -> Account:
-    """Return whom a worker runs as: root becomes the *owner* of its workspace, others stay who they are."""
-    if os.geteuid() == 0:
-        return Account(owner.st_uid, owner.st_gid)
-    return Account(os.geteuid(), os.getegid())
+def account_for(uid: int, gid: int) -> Account:
+    """Return whom a worker runs as: root becomes the owner of its workspace (*uid*, *gid*), others stay who they are.
+
+    `chown alice` leaves a folder of root's to root's group, which is none of Alice's: then it is the one that she has.
+    """
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    return Account(uid, _group_of(uid) if uid != 0 and gid == 0 else gid)
+
+
+def _group_of(uid: int) -> int:
+    """Return the group of an account, never root's."""
+    import pwd  # late: it is for this case alone
+
+    try:
+        return pwd.getpwuid(uid).pw_gid or NOBODYS_GROUP
+    except KeyError:
+        return NOBODYS_GROUP
 
 
 def become(account: Account) -> None:

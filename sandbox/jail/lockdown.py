@@ -213,7 +213,7 @@ def _check_descriptors(keep: tuple[int, ...]) -> None:
 def _look_at_folders(spec: JailSpec) -> tuple[tuple[Folder, ...], Account]:
     workspace_rights, index_rights = landlock.rights_of(spec.kind)
     status, identity = _look_at(spec.workspace)
-    account = limits.account_for(status)
+    account = limits.account_for(status.st_uid, status.st_gid)
     if spec.identity not in (None, identity):
         raise LockdownFailed("the workspace was moved or replaced")
     workspace = Folder(spec.workspace, INSIDE_WORKSPACE, identity, workspace_rights)

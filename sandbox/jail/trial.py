@@ -121,7 +121,8 @@ def attack(
     between attacks, and may raise to end it all. The calling thread must live as long as this. Raises WorkerFailed
     when a worker does not begin, and NoPlaceError.
     """
-    account = limits.account_for(os.stat(spec.workspace))
+    owner = os.stat(spec.workspace)
+    account = limits.account_for(owner.st_uid, owner.st_gid)
     with World(account, beside=(spec.workspace,)) as world:
         own = replace(spec, workspace=world.workspace, index=None, identity=None, index_identity=None)
         found: dict[str, Tried] = {}

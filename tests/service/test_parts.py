@@ -115,6 +115,20 @@ def test_its_journal_survives_a_kill_and_is_finished_by_the_next_start(here: Est
     assert not (here.part() / "move.json").exists()
 
 
+def test_a_workspace_that_was_left_to_roots_group_is_served_without_it(here: Estate, layout: Layout) -> None:
+    """As after `chown alice Notes`."""
+    place = here.vault()
+    os.chown(place, ALICE, 0)
+    with here.serving(layout=layout) as product:
+        assert withheld(product) == []
+        product.service.create(ME, here.uri(), "made", "text")
+        move(product, here, "a", "b")
+    for made in (place / "made.md", place / "c.md", here.part(), here.part() / "index"):
+        status = made.stat()
+        assert status.st_uid == ALICE
+        assert status.st_gid != 0
+
+
 def test_a_workspace_of_roots_own_has_a_part_of_roots_own(here: Estate) -> None:
     here.vault(owner=0)
     with here.serving() as product:
