@@ -135,3 +135,23 @@ def test_where_links_are_followed_a_link_is_what_it_leads_to_and_known_by_nothin
         assert isinstance(found[0], FileIdentity)
         assert found[0] == found[1]
         assert isinstance(found[2], SandboxError)
+
+
+def test_a_file_of_another_device_is_known_by_nothing_that_was_known_of_this_one(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is mounted over a file may have its number."""
+    disk.build("root/a.md: a")
+    known = {"a.md": numbers(disk, "root/a.md")}
+    real = os.stat
+    with disk.open_root() as root:
+        entries = root.list(with_identity=False).entries
+        assert root.identities(ROOT, entries, known=known) == [None]
+
+        def elsewhere(path: object, **more: object) -> os.stat_result:
+            status = list(real(path, **more))  # type: ignore[call-overload]
+            return os.stat_result([*status[:2], status[2] + 1, *status[3:]])
+
+        monkeypatch.setattr("sandbox.reading.os.stat", elsewhere)
+        (found,) = root.identities(ROOT, entries, known=known)
+    assert isinstance(found, FileIdentity)

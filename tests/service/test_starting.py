@@ -6,16 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fsnotes import runners, starting
 from fsnotes.access import Access, Grant, Principal, Right, Rule, Workspace
 from fsnotes.deferred import DeferredRunner
-from fsnotes.errors import Abandoned, NotItsTurn
+from fsnotes.errors import Abandoned, NotItsTurn, Unavailable
 from fsnotes.notes.commands import Command, ReadNote, TrashNote
-from fsnotes.runners import Runner, never
+from fsnotes.notes.index_commands import KeepIndex
+from fsnotes.runners import GuardedRunner, Runner, never
 from fsnotes.starting import Start
 from sandbox.names import ROOT
 from sandbox.uris import FileUri
@@ -172,3 +173,29 @@ def test_nobody_who_holds_the_ledger_waits_long_for_a_workspace_to_begin(
         assert waited(begin, ReadNote("a.md"), Right.READ) >= 1.0
     finally:
         gate.set()
+
+
+def test_nothing_is_run_in_a_closed_workspace_in_any_way() -> None:
+    asked: list[str] = []
+
+    class Everything:
+        """Answers whatever is asked."""
+
+        def __getattr__(self, name: str) -> Callable[..., None]:
+            return lambda *_, **__: asked.append(name)
+
+    closed = {"Notes"}
+    guarded = GuardedRunner(cast("Runner", Everything()), closed.__contains__)
+    acts: list[Callable[[], object]] = [
+        lambda: guarded.run(grant_for(Right.READ), ReadNote("a.md")),
+        lambda: guarded.sweep("Notes", now=0.0),
+        lambda: guarded.keep("Notes", KeepIndex()),
+    ]
+    for act in acts:
+        with pytest.raises(Unavailable):
+            act()
+    assert asked == []
+    closed.clear()
+    for act in acts:
+        act()
+    assert asked == ["run", "sweep", "keep"]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,3 +127,21 @@ def test_behind_a_filter_of_the_host_a_worker_that_installs_none_is_seen_through
     need("contained")
     assert behind_a_filter(tmp_path, "tests.sandbox.jail.lying", "none") == "not met seccomp"
     assert behind_a_filter(tmp_path, "sandbox.jail.entry", "contained") == "contained"
+
+
+@pytest.mark.parametrize(
+    ("change", "layers"),
+    [
+        ({}, []),
+        ({"one_account": False}, ["capabilities"]),
+        ({"capabilities": 1}, ["capabilities"]),
+        ({"no_new_privs": False}, ["seccomp", "capabilities"]),
+        ({"threads": 2}, ["seccomp"]),
+        ({"seccomp": 1}, ["seccomp"]),
+        ({"numbers": (4711,)}, ["namespaces"]),
+        ({"numbers": (4711, 2)}, ["namespaces"]),
+        ({"limits": {}}, ["limits"]),
+    ],
+)
+def test_each_claim_that_the_kernel_contradicts_is_failed(change: dict[str, Any], layers: list[str]) -> None:
+    assert sorted(failed(replace(SOUND, **change))) == sorted(layers)
