@@ -146,6 +146,7 @@ SENTENCES: Final = (
         "it holds too much to look for what is ignored",
         "it is for a note, and this is a folder",
         "it lies in the folder that is moved",
+        "it ends as that of a folder, and what is moved is a note",
         "line # has # characters",
         "an empty pattern",
         "it only says what not to find; name a word that must be there as well",

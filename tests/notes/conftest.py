@@ -67,6 +67,8 @@ class Vault:
         self.part = disk.path("state/part")
         """The folder that the state has for this workspace."""
         self.workspace = Workspace(disk.open_root("root", Policy()), part=self.part)
+        self.is_jailed = home is not None
+        """Whether its commands run in a jail."""
         self.is_contained = home is not None and (
             want is Level.CONTAINED or jail_level()[0] is Level.CONTAINED
         )

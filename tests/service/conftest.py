@@ -129,7 +129,8 @@ class Household:
             environ=environ or {},
             observe=observe,
             clock=self.clock,
-            resolver=self.resolver,
+            # In a jail, how paths are resolved is decided by what a worker may do.
+            resolver="auto" if is_jailed else self.resolver,
             worker=self.worker,
         )
         self._products.append(made)

@@ -98,7 +98,8 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "a link to nothing": lambda file: (file.unlink(), file.symlink_to(outside(file)))[-1],  # type: ignore[func-returns-value]
     "a FIFO": fifo,
     "another application": sql("PRAGMA application_id = 1"),
-    "a newer format": sql("PRAGMA user_version = 2"),
+    "a newer format": sql(f"PRAGMA user_version = {schema.FORMAT + 1}"),
+    "an older format": sql(f"PRAGMA user_version = {schema.FORMAT - 1}"),
     "other rules of folding": sql("UPDATE meta SET rules = 'other'"),
     "a trigger": sql("CREATE TRIGGER evil AFTER INSERT ON docs BEGIN DELETE FROM docs; END"),
     "a view": sql("CREATE VIEW evil AS SELECT 1"),

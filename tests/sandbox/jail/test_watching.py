@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import psutil
 import pytest
 
 from sandbox.jail import watching
@@ -26,6 +27,10 @@ class Process:
         raise AssertionError
 
 
+def gone(number: int) -> object:
+    raise psutil.NoSuchProcess(number)
+
+
 def find(monkeypatch: pytest.MonkeyPatch, *, found: list[int], hidden: bool, status: int | None) -> Any:
     process: Any = Process(status)
     monkeypatch.setattr(watching, "children", lambda _: found)
@@ -45,6 +50,7 @@ def test_an_inner_half_that_nobody_can_see_is_no_fault_of_the_worker(monkeypatch
 
 def test_a_worker_that_is_gone_by_then_has_broken_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(monkeypatch, found=[], hidden=False, status=-9) is GONE
+    monkeypatch.setattr(watching.psutil, "Process", gone)
     assert find(monkeypatch, found=[1 << 22], hidden=False, status=-9) is GONE
     assert find(monkeypatch, found=[1 << 22], hidden=False, status=None) is NO_INNER_HALF
     assert find(monkeypatch, found=[1, 2], hidden=False, status=None) is NO_INNER_HALF
