@@ -15,6 +15,7 @@ from typing import Self
 
 from fsnotes.access import Access, Principal, Right
 from fsnotes.errors import AmbiguousHeading, AnchorNotFound, FsnotesError, NotAllowed, NoteNotFound
+from fsnotes.notes.globs import composed
 from fsnotes.notes.model import readings
 from fsnotes.notes.scope import Scope
 from sandbox.errors import InvalidPath
@@ -50,12 +51,19 @@ class Sight:
             return
         try:
             asked = RelPath.parse(new_path.removesuffix("/"))
-            places = (asked, *readings(asked))
         except InvalidPath:
             return  # which the workspace refuses
-        # The file system may take letters of either case for the same.
-        readable = Scope(tuple(map(_folded, self.readable.folders)))
-        if readable.leads_to(_folded(asked)) or any(readable.covers(_folded(place)) for place in places):
+        places = [_folded(asked.parts)]
+        try:
+            places += [_folded(each.parts) for each in readings(asked)]
+        except InvalidPath:
+            pass  # no note can have this name, but a folder
+        readable = [_folded(folder.parts) for folder in self.readable.folders]
+        if any(
+            place[: len(folder)] == folder or folder[: len(places[0])] == places[0]
+            for folder in readable
+            for place in places
+        ):
             raise NotAllowed("what may not be read would become readable")
 
     def sees(self, path: str) -> bool:
@@ -95,9 +103,9 @@ def _meant(path: str) -> tuple[RelPath, ...]:
         return ()
 
 
-def _folded(path: RelPath) -> RelPath:
-    """Return *path* in lower letters. A name that grows too long for it stays as it is."""
-    try:
-        return RelPath(tuple(part.casefold() for part in path.parts))
-    except InvalidPath:
-        return path
+def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what all spellings of a path have in common that a file system may take for one.
+
+    To be compared and never opened: a name may become longer than one can be.
+    """
+    return composed(tuple(part.casefold() for part in composed(parts)))

@@ -117,7 +117,8 @@ def _source(root: Root, scope: Scope, text: str) -> RelPath:
         note = existing_note(root, scope, text)
     except NoteNotFound:
         pass
-    except PathRefused:
+    except (PathRefused, InvalidPath):
+        # The name may be too long for a note, and not for a folder.
         if folder is None:
             raise
     if folder is None and note is None:

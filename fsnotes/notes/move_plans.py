@@ -63,7 +63,10 @@ class Plan:
         """What the journal says of it."""
         inode = self.content.identity.ino if self.content is not None else self.stamp.ino if self.stamp else 0
         return Entry(
-            self.course.source, self.course.target, inode, tuple(text.rewriting for text in self.texts)
+            self.course.source,
+            self.course.target,
+            inode,
+            tuple(text.rewriting for text in (*self.texts, *self.late)),
         )
 
 

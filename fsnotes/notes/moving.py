@@ -208,7 +208,7 @@ def _moved(workspace: Workspace, plan: Plan) -> tuple[Plan, tuple[Staged, ...]]:
         try:
             with _none_left(root, made, staged):
                 plan = without(plan, waiting, why=_UNWRITTEN)
-                if journal is not None and staged:
+                if journal is not None and plan.entry.rewritings:
                     _write_down(journal, plan.entry)
                 if plan.stamp is not None:
                     root.move_folder(made.source, made.target, expect=plan.stamp)
@@ -241,7 +241,7 @@ def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator
 
 
 def _check_has_journal(workspace: Workspace, plan: Plan) -> None:
-    if plan.texts and workspace.journal is None:
+    if plan.entry.rewritings and workspace.journal is None:
         raise Unavailable("links can only be rewritten where there is a place for a journal")
 
 
@@ -271,31 +271,34 @@ def _relinked(workspace: Workspace, plan: Plan, staged: tuple[Staged, ...]) -> M
     root, made = workspace.root, plan.course
     left = list(plan.left)
     texts: list[Text] = []
+    not_kept = [name for each in staged for name in each.not_kept]
     with _none_left(root, made, staged):
         for text, waiting in zip(plan.texts, staged, strict=True):
             try:
                 root.put(waiting, aside=made.path(text.before.parent), path=text.after)
             except IdentityChanged:
-                again = _again(root, text, left)
+                again = _again(root, text, left, not_kept)
                 if again is not None:
                     texts.append(again)
             except SandboxError:
                 left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
             else:
                 texts.append(text)
-    texts += [again for text in plan.late if (again := _again(root, text, left)) is not None]
-    if workspace.journal is not None and staged:
+    texts += [again for text in plan.late if (again := _again(root, text, left, not_kept)) is not None]
+    if workspace.journal is not None and plan.entry.rewritings:
         try:
             root.sync({text.after.parent for text in texts})
             workspace.journal.clear()
         except SandboxError as error:
             raise OutcomeUnknown(_AFTER) from error  # the journal is still there
-    not_kept = dict.fromkeys(name for each in staged for name in each.not_kept)
-    return _reply(root, plan, texts=texts, left=left, not_kept=tuple(not_kept))
+    return _reply(root, plan, texts=texts, left=left, not_kept=tuple(dict.fromkeys(not_kept)))
 
 
-def _again(root: Root, text: Text, left: list[LeftAlone]) -> Text | None:
-    """Rewrite the links of a note that somebody has saved since its text was made, and what is *left* of them."""
+def _again(root: Root, text: Text, left: list[LeftAlone], not_kept: list[str]) -> Text | None:
+    """Rewrite the links of a note that somebody has saved since its text was made, or may have.
+
+    What is told of it in *left* is told anew, and what of it could not be kept is added to *not_kept*.
+    """
     left[:] = [each for each in left if each.path != str(text.after)]
     for _ in range(ATTEMPTS):
         found: list[LeftAlone] = []
@@ -303,7 +306,7 @@ def _again(root: Root, text: Text, left: list[LeftAlone]) -> Text | None:
             content = root.read(text.after)
             made = _made(root, text.chart, text.before, text.after, content, found)
             if made is not None:
-                root.replace(text.after, made[1], expect=content.identity)
+                not_kept += root.replace(text.after, made[1], expect=content.identity).not_kept
         except IdentityChanged:
             continue
         except (Missing, NotAFolder):

@@ -407,6 +407,20 @@ def test_what_ends_as_a_folder_is_no_note(
     assert vault.disk.snapshot() == before
 
 
+@pytest.mark.parametrize("length", [252, 253, 255])
+def test_a_folder_whose_name_leaves_no_room_for_a_suffix_is_moved_all_the_same(
+    vault: Vault, length: int
+) -> None:
+    name = "x" * length
+    vault.write("old/a.md", b"a")
+    move(vault.run, "old", name)
+    assert vault.disk.read(f"root/{name}/a.md") == b"a"
+    move(vault.run, name, "new")
+    move(vault.run, "new/", f"{name}/")
+    move(vault.run, f"{name}/", "last")
+    assert vault.disk.read("root/last/a.md") == b"a"
+
+
 def test_links_to_a_name_that_begins_with_an_accent_are_found(vault: Vault) -> None:
     """The accent melts into what stands before it where the text is compared."""
     name = "\u0338n.md"

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +31,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
-from fsnotes.notes import journal, move_plans
+from fsnotes.notes import journal, move_plans, moving
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.notes.move_work import work_of
@@ -411,6 +412,50 @@ def test_notes_that_are_saved_at_every_attempt_keep_no_note_from_being_moved(
     assert sorted(note["path"] for note in told["updated"]) == [*names, "c.md"]
     assert told.get("leftAlone", []) == []
     assert inline.temporaries() == []
+
+
+def keep_saving(inline: Household, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Have notes be saved whenever a move is about to write their texts beside them."""
+    real, saves = move_plans.Text.change, itertools.count(1)
+
+    def change(self: move_plans.Text, root: Root) -> Change:
+        if str(self.before) in names:
+            inline.write(str(self.before), f"[[a]] {next(saves)}")
+        return real(self, root)
+
+    monkeypatch.setattr(move_plans.Text, "change", change)
+
+
+def test_a_kill_before_the_links_of_such_a_note_are_rewritten_leaves_it_to_the_next_change(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _furnish(inline)
+    inline.write("busy.md", "[[a]] 0")
+    keep_saving(inline, monkeypatch, "busy.md")
+
+    class Killed(BaseException):
+        """Stands for a kill."""
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(moving, "_again", die)
+    with pytest.raises(Killed):
+        inline.service().move(ALICE, inline.uri, "p/a", "p/z")
+    assert inline.files()["busy.md"].startswith(b"[[a]] ")
+    inline.service().append(ALICE, inline.uri, "log", "next")
+    assert inline.files()["busy.md"].startswith(b"[[z]] ")
+    assert inline.files()["c.md"] == C.replace(b"[[a", b"[[z")
+
+
+def test_what_such_a_note_loses_is_told_too(inline: Household, monkeypatch: pytest.MonkeyPatch) -> None:
+    _furnish(inline)
+    inline.write("busy.md", "[[a]] 0")
+    os.chmod(inline.vault / "busy.md", 0o2644)
+    keep_saving(inline, monkeypatch, "busy.md")
+    told = inline.service().move(ALICE, inline.uri, "p/a", "p/z").document()
+    assert told["notKept"] == ["special mode bits"]
+    assert stat.S_IMODE(os.stat(inline.vault / "busy.md").st_mode) == 0o644
 
 
 def test_a_moved_note_that_is_saved_at_every_attempt_is_what_the_refusal_names(
@@ -803,3 +848,34 @@ def test_a_folder_that_is_named_as_one_is_moved_to_where_it_can_be_read_by_nobod
     assert household.files() == before
     household.service().move(BOB, household.uri, path, new.replace("mine", "elsewhere"))
     assert household.files()["elsewhere/f/x.md"] == b"SECRET"
+
+
+LONG_NAMES = {
+    "that grow when their case is folded": "\u0149" * 100,
+    "that grow to three characters": "\u0390" * 50,
+    "that grow and are composed": "\u1fb7" * 60,
+    "without room for a suffix": "a" * 253,
+    "as long as they can be": "a" * 255,
+}
+
+
+@pytest.mark.parametrize("name", LONG_NAMES.values(), ids=LONG_NAMES)
+@pytest.mark.parametrize("folder", ["Mine", "mine", "M\u0130ne"])
+@pytest.mark.parametrize("path", ["private/f", "private/f/", "private/f/x"])
+def test_no_name_is_a_way_to_read_what_may_not_be_read(
+    household: Household, path: str, folder: str, name: str
+) -> None:
+    household.write("private/f/x.md", "SECRET")
+    household.write(f"{folder}/m.md", "text")
+    household.grant(BOB, Right.WRITE)
+    household.grant(BOB, Right.READ, folder=folder)
+    before = household.files()
+    service = household.service()
+    for new in (
+        f"{folder}/{name}",
+        f"{folder}/sub/{name}",
+        *([f"{folder}/{name}/"] if path != "private/f/x" else []),
+    ):
+        with pytest.raises((NotAllowed, InvalidArgument)):
+            service.move(BOB, household.uri, path, new)
+    assert household.files() == before
