@@ -132,16 +132,20 @@ class StateFolder:
         real = os.path.realpath(folder)
         self._check_apart(real, name, canonical_path)
         try:
-            status = _look_at(real)
+            opened = os.open(real, _LOOK | os.O_NOFOLLOW)
         except OSError as error:
             if os.geteuid() == 0:
                 return Part(name, Place(real, _NOTHING), None)
             raise ConfigurationError(f"state folder {display(folder)}: {error.strerror}") from error
-        if os.geteuid() != 0 or status.st_uid == 0:
-            _judge(status, folder, closed=False)
-            # What keeps the index says it where this cannot be; whoever does that is told what is there.
-            with contextlib.suppress(OSError):
-                _make_in(real, INDEX_FOLDER)
+        try:
+            status = os.fstat(opened)
+            if os.geteuid() != 0 or status.st_uid == 0:
+                _judge(status, folder, closed=False)
+                # In the folder that was judged. Who keeps the index says it where this cannot be.
+                with contextlib.suppress(OSError):
+                    os.mkdir(INDEX_FOLDER, _CLOSED, dir_fd=opened)
+        finally:
+            os.close(opened)
         return Part(name, Place(real, (status.st_dev, status.st_ino)), status.st_uid)
 
     def _check_apart(self, real: str, name: str, canonical_path: str) -> None:
@@ -162,14 +166,6 @@ def _make_in(path: str, name: str) -> None:
         os.mkdir(name, _CLOSED, dir_fd=folder)
     except FileExistsError:
         pass
-    finally:
-        os.close(folder)
-
-
-def _look_at(path: str) -> os.stat_result:
-    folder = os.open(path, _LOOK | os.O_NOFOLLOW)
-    try:
-        return os.fstat(folder)
     finally:
         os.close(folder)
 

@@ -304,7 +304,7 @@ def indexing(spec: JailSpec) -> JailSpec:
     try:
         folder = place_in(spec.index, INDEX_FOLDER, identity=spec.index_identity)
     except RootUnusable as error:
-        raise Unavailable("the folder of the search index cannot be used") from error
+        raise Unavailable("its part of the state has no folder for the search index") from error
     return replace(
         spec,
         kind="index",

@@ -124,7 +124,7 @@ class MountWatch:
             # In this order: what changes while the table is read is told again.
             if self._has_changed(self._table) or not self._is_read:
                 self._seen = self._read(self._table)
-                self._is_read = True
+                self._is_read = self._seen is not None
             return self._seen
 
     def close(self) -> None:

@@ -27,8 +27,9 @@ INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Results go to stdout, everything else to stderr."""
     _take_standard_numbers()
-    # Ignored by who starts us, it would take the exit status of every worker away.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        # Ignored by who starts us, it would take the exit status of every worker away.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         options = parser().parse_args(arguments)
     except SystemExit as ended:  # --help, --version, or words that are no command

@@ -13,7 +13,17 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Final
 
 from fsnotes.notes.commands import Skipped, by_reason
-from fsnotes.notes.scanning import Finding, Known, Position, Seen, left_out, position_text, reason_of, walk
+from fsnotes.notes.scanning import (
+    Finding,
+    Known,
+    Passed,
+    Position,
+    Seen,
+    left_out,
+    position_text,
+    reason_of,
+    walk,
+)
 from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.root import Root
@@ -153,11 +163,21 @@ class Stretch:
         )
 
 
+def _batch(steps: Iterator[tuple[Position, Finding]]) -> list[tuple[Position, Finding]]:
+    """Return the next steps: so many, or fewer where one of them stands for many notes."""
+    batch: list[tuple[Position, Finding]] = []
+    for step in itertools.islice(steps, _BATCH):
+        batch.append(step)
+        if isinstance(step[1], Passed):
+            break
+    return batch
+
+
 def _chosen(
     steps: Iterator[tuple[Position, Finding]], wanted: Wanted, passed: Callable[[str], None]
 ) -> Iterator[tuple[Position, Finding]]:
     """Yield all *steps*, with nothing found where a note is not wanted: it is told of as it is passed by."""
-    while batch := list(itertools.islice(steps, _BATCH)):
+    while batch := _batch(steps):
         chosen = wanted([finding for _, finding in batch if isinstance(finding, Seen)])
         for position, finding in batch:
             if isinstance(finding, Seen) and (path := str(finding.path)) not in chosen:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import resource
 import signal
 from typing import Final
@@ -99,8 +100,6 @@ def account_for(uid: int, gid: int) -> Account:
 
 def _group_of(uid: int) -> int:
     """Return the group of an account, never root's."""
-    import pwd  # late: it is for this case alone
-
     try:
         return pwd.getpwuid(uid).pw_gid or NOBODYS_GROUP
     except KeyError:

@@ -4,9 +4,9 @@ A list of calls that is allowed; everything else fails with EPERM. Some calls th
 kill the process (SIGSYS), so that a breach is seen and not swallowed by an `except`. Foreign call tables (x32,
 32-bit) kill too. Paths are Landlock's and the namespaces' business: the filter sees numbers, not memory.
 
-What an argument decides: memory never becomes executable; no ioctl but the three that set a flag of the
-descriptor; no set-id bits; no rename that leaves a device behind; signals only to ourselves; limits can be read
-but not set; no message leaves the one connected channel for another address. Descriptors cannot be sent or
+What an argument decides: memory never becomes executable, nor shared with a note; no ioctl but the three that set a
+flag of the descriptor; no set-id bits; no rename that leaves a device behind; signals only to ourselves; limits can be
+read but not set; no message leaves the one connected channel for another address. Descriptors cannot be sent or
 received, since the calls for it are not on the list.
 
 No other layer judges the access mode 3 of an opening, which gives a descriptor to change modes, owners, times and
@@ -51,6 +51,8 @@ ARCHITECTURE_AT: Final = 4
 ARGUMENTS_AT: Final = 16
 
 PROT_EXEC: Final = 0x4
+SHARED: Final = 0x1
+"""The bit of MAP_SHARED, and of MAP_SHARED_VALIDATE."""
 SET_ID_BITS: Final = 0o7000
 DESCRIPTOR_IOCTLS: Final = (0x5451, 0x5450, 0x5421)  # FIOCLEX, FIONCLEX, FIONBIO
 FCNTL_COMMANDS: Final = (1, 2, 3, 5, 6, 1030)
@@ -331,7 +333,8 @@ def _checks(permitted: Permit, pid: int) -> dict[str, list[Instruction]]:
     return {
         "openat": _opening(2),
         "open": _opening(1),
-        "mmap": no_exec,
+        # What is written to a note through shared memory takes no set-id bit away.
+        "mmap": [*no_exec[:-1], *_without(3, SHARED)] if permitted.kind == "rw" else no_exec,
         "mprotect": no_exec,
         "ioctl": _one_of(1, DESCRIPTOR_IOCTLS, otherwise=ERRNO | errno.ENOTTY),
         "fcntl": _one_of(1, (*FCNTL_COMMANDS, *locks), otherwise=REFUSE),

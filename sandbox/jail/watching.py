@@ -7,7 +7,6 @@ Open files and connections of a jailed worker cannot be seen without more rights
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,7 +69,7 @@ def children(pid: int) -> list[int]:
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as listing:
             return [int(number) for number in listing.read(4_096).split()]
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         # Kernels may lack the list; then every process of the host must be looked at (a millisecond for 30).
         try:
             return [child.pid for child in psutil.Process(pid).children()]
@@ -97,8 +96,12 @@ def find_inner(process: WorkerProcess, *, split: bool) -> Ended | None:
 
 
 def _hides_processes() -> bool:
-    """Say whether /proc shows no processes of others: process 1 is always there, and hardly ever our own."""
-    return not os.path.exists("/proc/1")
+    """Say whether /proc shows nothing of others' processes: process 1 is always there, and hardly ever our own."""
+    try:
+        with open("/proc/1/stat", "rb"):
+            return False
+    except OSError:
+        return True
 
 
 def look(process: WorkerProcess) -> Sample | Ended | None:

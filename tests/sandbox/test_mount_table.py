@@ -182,3 +182,22 @@ def test_a_table_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None
     finally:
         watch.close()
     assert watch.look() is None
+
+
+def test_a_table_that_could_not_be_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failures = mounts.read, iter([OSError(5, "Input/output error"), None])
+
+    def read(descriptor: int) -> bytes:
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        return real(descriptor)
+
+    monkeypatch.setattr(mounts, "read", read)
+    watch = MountWatch(str(tmp_path))
+    try:
+        assert watch.look() is None
+        assert watch.look()
+    finally:
+        watch.close()

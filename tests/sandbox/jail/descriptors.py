@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import struct
 from collections.abc import Callable
@@ -170,6 +171,14 @@ def statfs_outside_by_descriptor(t: Target) -> object:
 @attempt
 def nameless_file_inside(t: Target) -> object:
     return os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
+
+
+@attempt
+def share_memory_with_a_note(t: Target) -> object:
+    """What is written so takes no set-id bit away."""
+    with mmap.mmap(os.open("mine.md", os.O_RDWR), 1, mmap.MAP_SHARED) as shared:
+        shared[0:1] = b"x"
+        return True
 
 
 @attempt

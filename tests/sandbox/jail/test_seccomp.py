@@ -208,6 +208,20 @@ def test_memory_never_becomes_executable(machine: str, name: str) -> None:
         assert ask(machine, name, 0, 4096, protection) == REFUSE
 
 
+@pytest.mark.parametrize("permitted", PERMITS, ids=str)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_memory_is_shared_with_no_note_that_may_be_written(machine: str, permitted: Permit) -> None:
+    """What is written so takes no set-id bit away."""
+    for protection in (1, 2, 3):
+        for flags in (0x02, 0x22, 0x802, 0x02 | TOP):  # private; anonymous; without a check of the file
+            assert ask(machine, "mmap", 0, 4096, protection, flags, permitted=permitted) == ALLOW
+        for flags in (0x01, 0x03, 0x21, 0x8001, 0x01 | TOP):  # shared; validated; anonymous
+            answer = ask(machine, "mmap", 0, 4096, protection, flags, permitted=permitted)
+            assert answer == (REFUSE if permitted.kind == "rw" else ALLOW)
+        for flags in (0x01, 0x02):
+            assert ask(machine, "mmap", 0, 4096, protection | 4, flags, permitted=permitted) == REFUSE
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 def test_only_ioctls_of_the_descriptor_itself_are_made(machine: str) -> None:
     for request in DESCRIPTOR_IOCTLS:

@@ -34,9 +34,7 @@ def gone(number: int) -> object:
 def find(monkeypatch: pytest.MonkeyPatch, *, found: list[int], hidden: bool, status: int | None) -> Any:
     process: Any = Process(status)
     monkeypatch.setattr(watching, "children", lambda _: found)
-    monkeypatch.setattr(
-        "sandbox.jail.watching.os.path.exists", lambda path: not (hidden and path == "/proc/1")
-    )
+    monkeypatch.setattr(watching, "_hides_processes", lambda: hidden)
     return find_inner(process, split=True)
 
 
@@ -62,3 +60,18 @@ def test_a_worker_without_halves_has_no_child(monkeypatch: pytest.MonkeyPatch) -
     assert find_inner(process, split=False) is EXTRA_CHILD
     monkeypatch.setattr(watching, "children", lambda _: [])
     assert find_inner(process, split=False) is None
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError, PermissionError])
+def test_children_that_nobody_may_see_are_none(monkeypatch: pytest.MonkeyPatch, error: type[OSError]) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr(watching.psutil, "Process", gone)
+    assert watching.children(1) == []
+    assert watching._hides_processes()
+
+
+def test_what_others_run_is_shown_here() -> None:
+    assert not watching._hides_processes()
