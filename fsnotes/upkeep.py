@@ -94,6 +94,8 @@ class Upkeep:
         self._surveyed = -SURVEY_SECONDS
         self._kept: IndexKept | None = None
         self._skipped: tuple[Skipped, ...] = ()
+        self._yields = False
+        """Whether this turn is not for what changed."""
         self._has_links = False
         """Whether there are files of several names among the skipped."""
 
@@ -203,7 +205,9 @@ class Upkeep:
             self._watcher = self._begun_watching()
         watcher = self._watcher
         dirty = None if watcher is None else watcher.look()
-        paths = () if dirty is None else _changed(dirty)
+        # A note that is always being written must not keep all others from being read for the first time.
+        self._yields = self._kept is not None and self._kept.phase != "ready" and not self._yields
+        paths = () if dirty is None or self._yields else _changed(dirty)
         kept = self._keep(KeepIndex(paths, self._due(dirty)))
         self._kept = kept
         if kept.skipped is not None:
@@ -241,6 +245,8 @@ class Upkeep:
         """Return the folders that are to be surveyed now, "" for all; what is marked stays so until they are."""
         now = self._clock()
         if not now - self._surveyed < self._period(dirty):
+            if self._watcher is not None and dirty is not None and dirty.unwatched:
+                self._watcher.retry()
             self._surveyed = now
             self._handed = dirty
             return ("",)

@@ -44,14 +44,14 @@ def search_index(
         from fsnotes.notes.combed import comb_index  # loads RE2
 
         found = comb_index(reader, workspace.root, asked, command, known, clock)
-        hits, mark, ahead, standing = found.hits, found.after and str(found.after), found.left, found.standing
+        hits, mark, standing = found.hits, found.after and str(found.after), found.standing
         left_out: tuple[str, ...] = ()
     else:
         after = None if command.after is None else Position.parse(command.after)
         page = answering.page(
             reader, workspace.root, asked, limit=command.limit, clock=clock, after=after, known=known
         )
-        hits, mark, ahead, standing = page.hits, page.after and str(page.after), page.total, page.standing
+        hits, mark, standing = page.hits, page.after and str(page.after), page.standing
         left_out = page.left_out
     not_text = sum(asked.admits(path) for (path,) in unread)
     return IndexSearched(
@@ -61,7 +61,6 @@ def search_index(
         standing.generation,
         upto,
         standing.complete,
-        ahead,
     )
 
 

@@ -1,7 +1,7 @@
 """The commands that concern the search index, with their replies: data that can cross a process boundary.
 
 `KeepIndex` runs where the index is written, the others where notes are read. Which of them a search needs, and in which
-order, is decided above, in `index_search.py`; what each does is in `asking.py` and `indexer.py`.
+order, is decided above, in `search_pages.py`; what each does is in `asking.py` and `indexer.py`.
 """
 
 from __future__ import annotations

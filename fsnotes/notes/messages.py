@@ -122,7 +122,6 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _BOUNDS: Final[dict[str, Check]] = {
     "absent": text_of(MAX_KEY),
-    "ahead": _count,
     "count": _count,
     "deleted_at": matching(_TIME.fullmatch, "a time"),
     "diff": text_of(MAX_DIFF),

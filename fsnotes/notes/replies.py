@@ -222,7 +222,7 @@ is_generation: Final = re.compile(r"[0-9a-f]{16}").fullmatch
 class IndexKept:
     """How far the index is, see `index.keeping.Progress`.
 
-    *rest* are those of the paths that are still to be taken in. *skipped* are files that are left out, MOST_SKIPPED of
+    *rest* are those of the paths that are still to be taken in. *skipped* are files that are left out, MOST_NAMED of
     them with their paths and the others counted; None where that is as it was told before.
     """
 
@@ -240,8 +240,7 @@ class IndexSearched:
     """Hits that the index knows, in order, and what it knows to be no text, counted, if this is the first call.
 
     With a *mark*, the next `SearchIndex` goes on behind it. *generation* says which file it is, and *upto* is the
-    lowest id that nothing in it had yet. It is *complete* if every note was in it once. *ahead* is about how many
-    notes there are in all or, with a regular expression, how many are still to be read.
+    lowest id that nothing in it had yet. It is *complete* if every note was in it once.
     """
 
     hits: tuple[Hit, ...]
@@ -250,7 +249,6 @@ class IndexSearched:
     generation: str
     upto: int
     complete: bool
-    ahead: int
 
 
 @record

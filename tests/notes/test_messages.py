@@ -203,7 +203,6 @@ bounded: dict[str, st.SearchStrategy[Any]] = {
     "reason": st.sampled_from(sorted(SKIP_REASONS)),
     "size": st.integers(0, 2**63 - 1),
     "within": counts,
-    "ahead": counts,
     "done": counts,
     "generation": st.just(GENERATION),
     "indexed": counts,
@@ -386,7 +385,6 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
             GENERATION,
             30,
             True,  # noqa: FBT003
-            8,
         ),
     ),
     SearchPaths: (
@@ -888,7 +886,7 @@ first_hit, second_hit = Hit("a/m.md", "M", (HitLine(1, "x"),)), Hit("a/n.md", "N
 
 
 def looked_up(*hits: Hit, mark: str | None = None) -> IndexSearched:
-    return IndexSearched(hits, (), mark, GENERATION, 9, True, 3)  # noqa: FBT003
+    return IndexSearched(hits, (), mark, GENERATION, 9, True)  # noqa: FBT003
 
 
 def through(*hits: Hit, done: int = 2, within: int = 0) -> PathsSearched:

@@ -77,11 +77,12 @@ def page(
     RootUnusable.
     """
     limit = max(1, min(limit, MOST_HITS))
-    end = clock() + CALL_SECONDS
     spare = _SPARE if asked.matcher.query.exact else _MORE_TO_SPARE
     with reader.view() as view:
         state = standing(view)
         found = candidates(view, asked, after=after, most=limit + spare, known=known)
+    # From here on: what it took to find out which to read is no reason to read fewer.
+    end = clock() + CALL_SECONDS
     hits: list[Hit] = []
     left_out: list[str] = []
     size = 0

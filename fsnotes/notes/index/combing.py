@@ -42,7 +42,6 @@ _WORDS: Final = """
         ORDER BY rowid DESC LIMIT ?
     ) ORDER BY id DESC
 """
-_LEFT: Final = "SELECT count(*) FROM docs WHERE id < ? AND reason IS NULL"
 
 
 class Mark(NamedTuple):
@@ -66,12 +65,11 @@ class Mark(NamedTuple):
 class Combed(NamedTuple):
     """Hits from the newest on. *after* is where the next call goes on, None at the end.
 
-    *left* is at most how many notes are still to be read. *standing* is that of the index.
+    *standing* is that of the index.
     """
 
     hits: tuple[Hit, ...]
     after: Mark | None
-    left: int
     standing: Standing
 
 
@@ -91,18 +89,18 @@ def comb(
     For about CALL_SECONDS; it may be none, and not the end. Of *asked*, everything counts but the query. Raises
     IndexUnusable and RootUnusable.
     """
-    end = clock() + CALL_SECONDS
     key = asked.tag_key()
     limit = max(1, min(limit, MOST_HITS))
     below = _HIGHEST if after is None else after.id + (after.offset > 0)
     offset = 0 if after is None else after.offset
     with reader.view() as view:
         rows = _rows(view, pattern, asked, below, known)
-        left = _left(view, asked, below)
         state = standing(view)
+    # From here on: what it took to find out which to read is no reason to read fewer.
+    end = clock() + CALL_SECONDS
     hits: list[Hit] = []
     size = 0
-    for place, (number, path, stat) in enumerate(rows, start=1):
+    for number, path, stat in rows:
         start, offset = (offset if after is not None and number == after.id else 0), 0
         if known.has(number, path) and asked.admits(path):
             data = read_as_known(root, path, stat, known)
@@ -110,14 +108,14 @@ def comb(
                 size += len(data)
                 found = _match(pattern, path, data, start, is_over=lambda: clock() >= end)
                 if isinstance(found, Unfinished):
-                    return Combed(tuple(hits), Mark(number, found.offset), left, state)
+                    return Combed(tuple(hits), Mark(number, found.offset), state)
                 if found is not None:
                     hits.append(found)
         if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
-            return Combed(tuple(hits), Mark(number), max(0, left - place), state)
+            return Combed(tuple(hits), Mark(number), state)
     if len(rows) < _BATCH:
-        return Combed(tuple(hits), None, 0, state)
-    return Combed(tuple(hits), Mark(rows[-1][0]), max(0, left - len(rows)), state)
+        return Combed(tuple(hits), None, state)
+    return Combed(tuple(hits), Mark(rows[-1][0]), state)
 
 
 class CombedThrough(NamedTuple):
@@ -159,15 +157,6 @@ def comb_through(
         if found is not None:
             hits.append(found)
     return CombedThrough(tuple(hits), (), 0)
-
-
-def _left(view: View, asked: Asked, below: int) -> int:
-    """Return about how many notes come, counting none outside of the folders."""
-    folders = asked.folders()
-    if not folders:
-        return view.number(_LEFT, below)
-    places = " OR ".join(f'marks : "{marks.of_folder(folder)}"' for folder in folders)
-    return view.number("SELECT count(*) FROM notes WHERE notes MATCH ? AND rowid < ?", places, below)
 
 
 def _rows(

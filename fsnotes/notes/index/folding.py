@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -152,6 +153,9 @@ _MARKS: Final = str.maketrans({mark: chr(0xF0000 + ord(mark)) for mark in "+#."}
 """How the marks of such a word are written in its token: as characters that no folded text has."""
 _LONGEST_CODE_WORD: Final = 32
 _SIGNS: Final = re.compile(r"[+#]++")
+_SIGNED: Final = re.compile(r"(?<![a-z0-9])([a-z0-9]++)[+#]++")
+_MANY_SIGNS: Final = 1_000
+"""From so many signs on, all words of a text are looked at, and not each sign by itself."""
 _ALNUM: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _LAST_WORD: Final = re.compile(r"[a-z0-9]++\Z")
 _BEFORE: Final = re.compile(rf"\.(?=[a-z0-9])(?<!{LETTER}\.)(?<!\.\.)[a-z0-9]++(?!{LETTER})")
@@ -160,12 +164,31 @@ _CODE_WORD: Final = re.compile(r"[a-z0-9]++[+#]++|\.[a-z0-9]++")
 
 def code_tokens(text: str) -> list[str]:
     """Return the tokens of the words like `C++`, `C#` and `.NET` in a plain or folded text, each once."""
-    found: dict[str, None] = {}
+    many = text.count("+") + text.count("#") > _MANY_SIGNS
+    found = dict.fromkeys((_among_signs if many else _before_each_sign)(text))
+    if "." in text:
+        for word in _BEFORE.finditer(text):
+            if word.end() - word.start() <= _LONGEST_CODE_WORD:
+                found[word.group()] = None
+    return [word.translate(_MARKS) for word in found]
+
+
+def _among_signs(text: str) -> Iterator[str]:
+    """Yield the words that end in signs, where there are very many signs."""
+    for word in _SIGNED.finditer(text):
+        # Two pluses end a word whatever follows, as in `C++17`; else it is a sum, or a link to a heading.
+        if word.end() - word.start() <= _LONGEST_CODE_WORD and (
+            text.startswith("++", word.end(1)) or TOKEN.match(text, word.end()) is None
+        ):
+            yield word.group()
+
+
+def _before_each_sign(text: str) -> Iterator[str]:
+    """Yield the same, where there are few, without a look at what stands between them."""
     for sign in "+#":
         start = text.find(sign)
         while start >= 0:
             end = _end_of_signs(text, start)
-            # Two pluses end a word whatever follows, as in `C++17`; else it is a sum, or a link to a heading.
             if (
                 start
                 and text[start - 1] in _ALNUM
@@ -173,13 +196,8 @@ def code_tokens(text: str) -> list[str]:
             ):
                 word = _LAST_WORD.search(text, max(0, start - _LONGEST_CODE_WORD), start)
                 if word is not None and end - word.start() <= _LONGEST_CODE_WORD:
-                    found[(word.group() + text[start:end]).translate(_MARKS)] = None
+                    yield word.group() + text[start:end]
             start = text.find(sign, end)
-    if "." in text:
-        for word in _BEFORE.finditer(text):
-            if word.end() - word.start() <= _LONGEST_CODE_WORD:
-                found[word.group().translate(_MARKS)] = None
-    return list(found)
 
 
 def _end_of_signs(text: str, start: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fsnotes.notes.index.contents import Contents, contents_of
-from fsnotes.notes.index.folding import LETTER, indexed, plain, tokens, unspaced_runs
+from fsnotes.notes.index.folding import LETTER, TOKEN, indexed, plain, tokens, unspaced_runs
 from fsnotes.notes.index.queries import Either, Having, Query, Tagged, Term, Where, Words, parse
 from fsnotes.notes.model import stem
 from fsnotes.notes.texts import decoded
@@ -119,7 +119,9 @@ def _has_token(text: str, token: str, *, beginning: bool = False) -> bool:
             beginning or end == len(text) or not _is_letter(text[end])
         ):
             return True
-        at = text.find(token, at + 1)
+        # What else begins within this run of letters is not preceded by a gap either.
+        run = TOKEN.match(text, at)
+        at = text.find(token, at + 1 if run is None else run.end())
     return False
 
 

@@ -105,6 +105,7 @@ class _Seen:
         self._lines = lines
         self._matcher = matcher
         self._folded = folded("\n".join(lines)).split("\n")
+        self._places: dict[int, Place] = {}
         self.found: dict[int, list[Words]] = {}
 
     def look_for(self, words: Words, most: int) -> None:
@@ -118,7 +119,10 @@ class _Seen:
         for number, line in enumerate(self._folded):
             if first in line:
                 tried += 1
-                if self._matcher.stands_in(sought, Place(self._lines[number])):
+                place = self._places.get(number)
+                if place is None:
+                    place = self._places[number] = Place(self._lines[number])
+                if self._matcher.stands_in(sought, place):
                     self.found.setdefault(number, []).append(words)
                     noted += 1
                 if tried == MAX_TRIED or noted == most:

@@ -208,3 +208,14 @@ def test_folding_takes_time_in_proportion(unit: str) -> None:
         return lambda: indexed(text)
 
     hold_to_proportion(case, 20_000, patience=(3, 7))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["c++", "c#", "+", "#", "a", "z9", " ", "é", "国", ".", "\n", "x" * 31, "x" * 33]),
+        max_size=40,
+    )
+)
+def test_words_before_signs_are_the_same_however_many_signs_there_are(pieces: list[str]) -> None:
+    text = folded("".join(pieces))
+    assert set(folding._among_signs(text)) == set(folding._before_each_sign(text))

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.notes.index import searching
 from fsnotes.notes.index.answering import look_through, page
-from fsnotes.notes.index.combing import comb
 from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.reader import Standing
-from fsnotes.notes.index.regexes import Pattern
 from fsnotes.notes.index.searching import Position
 from tests.notes.index import oracle
 from tests.notes.index.shelves import Shelf
@@ -189,10 +187,6 @@ def test_what_is_counted_lies_within_the_scope_too(shelf: Shelf) -> None:
     for folders, folder, count in ((("",), "", 3), (("a",), "", 2), ((), "", 0), (("",), "b", 1)):
         asked = shelf.asked("word", folders=folders, folder=folder)
         assert page(shelf.reader, shelf.root, asked, limit=9, clock=lambda: 0.0).total == count
-        first = comb(
-            shelf.reader, shelf.root, Pattern("x|y"), asked, limit=9, clock=itertools.count().__next__
-        )
-        assert first.left == max(0, count - 1)
 
 
 def test_renamed_notes_are_found_by_what_they_are_called_now(shelf: Shelf) -> None:
