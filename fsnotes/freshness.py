@@ -36,6 +36,8 @@ class Standing:
     settled: bool
     paths: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    generation: str | None = None
+    """Which file it is, where that is known: what another one says is not settled."""
 
 
 class Freshness(Protocol):
@@ -43,6 +45,9 @@ class Freshness(Protocol):
 
     def standing(self) -> Standing:
         """Return how it stands now: what was changed before this call, by anybody, is taken into account."""
+
+    def lost(self) -> None:
+        """Hear that a search has not found the index that was thought to be there."""
 
     def progress(self) -> Progress | None:
         """Return how far it is, without waiting; None where nobody keeps it."""

@@ -78,7 +78,9 @@ def search_notes(
         if progress is not None and not progress.is_ready:
             report(progress.indexed, progress.indexed + progress.remaining, "notes in the search index")
 
-    search = _Search(runner, grant, _Asked(query, folder, key, regex), limit, abandoned, tell, clock)
+    search = _Search(
+        runner, grant, _Asked(query, folder, key, regex), limit, abandoned, tell, freshness.lost, clock
+    )
     following = search.begin(freshness.standing()) if position is None else search.go_on(read_place(position))
     return NotesFound(
         tuple(search.hits),
@@ -113,6 +115,7 @@ class _Search:
         limit: int,
         abandoned: Callable[[], bool],
         tell: Callable[[], None],
+        lost: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
         self._runner = runner
@@ -121,6 +124,7 @@ class _Search:
         self._limit = limit
         self._abandoned = abandoned
         self._tell = tell
+        self._lost = lost
         self._clock = clock
         self._end = clock() + PAGE_SECONDS
         self._page = Page(limit)
@@ -135,6 +139,7 @@ class _Search:
         try:
             return self._first(standing)
         except IndexUnusable:
+            self._lost()
             # There is none, or it is being made: what was found so far is found again.
             self._page, self._is_full, self.hits, self.skipped = Page(self._limit), False, [], []
             return self._through_notes(InNotes())
@@ -154,7 +159,7 @@ class _Search:
         told = self._looked_into(standing.paths) if standing.settled else None
         if told is None:
             return self._through_index(None)
-        place = self._through_index(None, told, settled=True)
+        place = self._through_index(None, told, settled=True, generation=standing.generation)
         self.skipped += self._seen(standing.skipped)
         return place
 
@@ -195,7 +200,12 @@ class _Search:
     # -- what the index gives ----------------------------------------------------------------------
 
     def _through_index(
-        self, place: InIndex | None, without: tuple[str, ...] = (), *, settled: bool = False
+        self,
+        place: InIndex | None,
+        without: tuple[str, ...] = (),
+        *,
+        settled: bool = False,
+        generation: str | None = None,
     ) -> SearchPlace | None:
         """Go through what the index gives behind *place*, None for all of it; return where the next page begins."""
         mark, upto = (None, None) if place is None else (place.mark, place.upto)
@@ -218,7 +228,7 @@ class _Search:
                 )
 
             reply, taken = self._asked_for(ask)
-            if place is not None and reply.generation != place.generation:
+            if (generation if place is None else place.generation) not in (None, reply.generation):
                 raise IndexUnusable("the search index was made anew")
             if settled and not reply.complete:
                 raise IndexUnusable("the search index was made anew")  # since it was asked how it stands

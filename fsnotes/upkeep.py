@@ -57,6 +57,9 @@ FAILED_SECONDS: Final = 2.0
 
 MOST_SECONDS: Final = 300.0
 
+LOST_SECONDS: Final = 5.0
+"""How often a search that has not found the index has everything be looked at."""
+
 _log = logging.getLogger("fsnotes.upkeep")
 
 
@@ -94,6 +97,7 @@ class Upkeep:
         self._surveyed = -SURVEY_SECONDS
         self._kept: IndexKept | None = None
         self._skipped: tuple[Skipped, ...] = ()
+        self._hears = clock()
         self._yields = False
         """Whether this turn is not for what changed."""
         self._has_links = False
@@ -130,7 +134,19 @@ class Upkeep:
         kept = self._kept
         if kept is None or not kept.complete or not _is_little(dirty):
             return Standing(settled=False)
-        return Standing(settled=True, paths=tuple(sorted(map(str, dirty.files))), skipped=self._skipped)
+        return Standing(
+            settled=True,
+            paths=tuple(sorted(map(str, dirty.files))),
+            skipped=self._skipped,
+            generation=kept.generation,
+        )
+
+    def lost(self) -> None:
+        """Have everything be looked at again, the file of the index first; not more often than LOST_SECONDS."""
+        watcher, kept, now = self._watcher, self._kept, self._clock()
+        if watcher is not None and kept is not None and kept.phase == "ready" and now >= self._hears:
+            self._hears = now + LOST_SECONDS
+            watcher.mark_folder(ROOT)
 
     def _waited(self, watcher: Watcher) -> Dirty:
         """Wait a moment for the index to take in what is dirty; return what is left of it."""

@@ -77,6 +77,7 @@ class Indexer:
             progress.idle,
             left,
             skipped,
+            self._keeper.generation if self._keeper is not None else "",
         )
 
 

@@ -223,7 +223,8 @@ class IndexKept:
     """How far the index is, see `index.keeping.Progress`.
 
     *rest* are those of the paths that are still to be taken in. *skipped* are files that are left out, MOST_NAMED of
-    them with their paths and the others counted; None where that is as it was told before.
+    them with their paths and the others counted; None where that is as it was told before. *generation* says which file
+    it is.
     """
 
     phase: str
@@ -233,6 +234,7 @@ class IndexKept:
     idle: bool
     rest: tuple[str, ...]
     skipped: tuple[Skipped, ...] | None
+    generation: str
 
 
 @record

@@ -371,7 +371,7 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     ),
     KeepIndex: (
         KeepIndex(("a/n.md", "a/m.md"), ("b",)),
-        IndexKept("building", 7, 3, False, False, ("a/m.md",), (Skipped("a/l.md", 1, "link"),)),  # noqa: FBT003
+        IndexKept("building", 7, 3, False, False, ("a/m.md",), (Skipped("a/l.md", 1, "link"),), GENERATION),  # noqa: FBT003
     ),
     SearchIndex: (
         SearchIndex("x", "", "t", True, "12:0", 30, ("a/k.md",), False, 5),  # noqa: FBT003
@@ -894,7 +894,7 @@ def through(*hits: Hit, done: int = 2, within: int = 0) -> PathsSearched:
 
 
 def kept(*rest: str, skipped: tuple[Skipped, ...] | None = None) -> IndexKept:
-    return IndexKept("ready", 1, 0, True, True, rest, skipped)  # noqa: FBT003
+    return IndexKept("ready", 1, 0, True, True, rest, skipped, GENERATION)  # noqa: FBT003
 
 
 def tagged(*more: TagCount) -> TagsCounted:

@@ -421,6 +421,87 @@ def test_an_index_that_is_harmed_while_it_is_used_is_made_anew(household: Househ
         assert len(paths(product.service, household, "word")) == 31
 
 
+def test_an_index_that_is_removed_is_made_again_though_no_note_changes(household: Household) -> None:
+    for number in range(30):
+        household.write(f"{number}.md", f"word {number}")
+    product = household.product()
+    product.keep_indexes()
+    settle(product)
+    (path,) = index_files(household)
+    os.unlink(path)
+    assert len(paths(product.service, household, "word")) == 30
+    end = time.monotonic() + SECONDS
+    while index_files(household) == []:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    settle(product)
+    assert len(paths(product.service, household, "word")) == 30
+
+
+def test_an_index_of_other_notes_in_its_place_is_not_trusted_while_a_server_runs(
+    household: Household,
+) -> None:
+    household.write("other.md", "something else")
+    with kept(household):
+        pass
+    (path,) = index_files(household)
+    shutil.copy(path, household.top / "foreign.sqlite3")
+    os.unlink(path)
+    os.unlink(household.vault / "other.md")
+    for number in range(30):
+        household.write(f"{number}.md", f"word {number}")
+    product = household.product()
+    product.keep_indexes()
+    settle(product)
+    shutil.copy(household.top / "foreign.sqlite3", household.top / "copy")
+    os.rename(household.top / "copy", path)
+    for _ in range(3):
+        assert len(paths(product.service, household, "word")) == 30
+    household.write("new.md", "word")
+    settle(product)
+    assert len(paths(product.service, household, "word")) == 31
+
+
+def test_what_is_written_under_another_name_of_a_note_is_found_once_it_is_one_again(
+    household: Household,
+) -> None:
+    household.write("a.md", "word")
+    household.write("c.md", "word")
+    with kept(household) as service:
+        os.link(household.vault / "a.md", household.vault / "b.md")
+        assert paths(service, household, "word") == ["c.md"]
+        with open(household.vault / "b.md", "a") as other:
+            other.write(" newword")
+        os.unlink(household.vault / "b.md")
+        assert paths(service, household, "newword") == ["a.md"]
+        assert sorted(paths(service, household, "word")) == ["a.md", "c.md"]
+
+
+def test_what_is_left_out_is_counted_as_it_is_by_now(household: Household) -> None:
+    household.policy = Policy(max_file_bytes=1_000)
+    household.write("a.md", "word")
+    with kept(household) as service:
+        assert left_out(pages(service, household, "word")) == {}
+        household.write("large.md", "word " * 300)
+        os.symlink("a.md", household.vault / "l.md")
+        os.mkfifo(household.vault / "f.md")
+        settled_pages(service, household)
+        assert left_out(pages(service, household, "word")) == {"too_large": 1, "link": 1, "special_file": 1}
+        household.write("large.md", "word")
+        os.unlink(household.vault / "l.md")
+        os.unlink(household.vault / "f.md")
+        settled_pages(service, household)
+        assert left_out(pages(service, household, "word")) == {}
+        assert sorted(paths(service, household, "word")) == ["a.md", "large.md"]
+
+
+def settled_pages(service: Service, household: Household) -> None:
+    """Wait until what changed has been taken in."""
+    product = household._products[-1]
+    assert product.service is service
+    settle(product)
+
+
 def test_a_second_server_is_right_too_and_takes_over(household: Household) -> None:
     for number in range(5):
         household.write(f"{number}.md", "word")

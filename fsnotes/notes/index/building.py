@@ -58,6 +58,20 @@ class Vault(NamedTuple):
         except SandboxError:
             return None
 
+    def refused(self, path: str) -> str | None:
+        """Return why the note at *path* is not served; None where it is, or where there is none."""
+        try:
+            place = RelPath.parse(path)
+            if self.scope.admits(place) and is_note(place.name) and not self.is_folder(path):
+                self.root.stat(place)
+            return None
+        except (RootUnusable, Missing, NotAFolder) as error:
+            if isinstance(error, RootUnusable):
+                raise
+            return None
+        except SandboxError as error:
+            return reason_of(error)
+
     def is_folder(self, path: str) -> bool:
         """Say whether a folder is at *path*, "" for the top."""
         try:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
 from fsnotes.notes.commands import Skipped
 from fsnotes.notes.index.bounds import CALL_SECONDS
-from fsnotes.notes.index.building import Builder, LeftOut, Survey, Vault, refresh
+from fsnotes.notes.index.building import MOST_NAMED, Builder, LeftOut, Survey, Vault, refresh
 from fsnotes.notes.index.files import CURRENT, NEXT, Folder
 from fsnotes.notes.index.store import MERGE_PAGES, Store
 from fsnotes.notes.model import is_note
@@ -28,6 +28,8 @@ LEAST_DEAD: Final = 500
 """The file is made anew once so many of its ids are dead, or this share and at least that many."""
 MOST_MOVED: Final = 200
 """Notes that were renamed are read again, in idle time, once there are more of them."""
+HARD_LINK: Final = "hard_link"
+"""Why a file of several names is left out, under each of them."""
 COMMITS_BETWEEN_MERGES: Final = 16
 MAX_RENEWALS: Final = 5
 """How often one keeper throws a damaged file away before it gives up."""
@@ -60,6 +62,8 @@ class _Filling:
         """What is to be surveyed, "" for all."""
         self.survey: Survey | None = None
         self.left_out: tuple[Skipped, ...] = ()
+        self.changed: dict[str, str | None] = {}
+        """What has changed in that since: why a file is left out now, None if it is not."""
         self.ready = False
 
     def step(self, end: float) -> None:
@@ -76,6 +80,7 @@ class _Filling:
             self.builder.add(self.survey.pending)
             if not self.survey.folder:
                 self.left_out = self.survey.left_out.told()
+                self.changed = {}
                 self.builder.left_out = LeftOut()
             self.survey = None
         if self.folders:
@@ -83,6 +88,25 @@ class _Filling:
         if self.vault.clock() < end and self.builder.step(end):
             self.store.finish()
             self.ready = self.store.commit()
+
+    def told(self) -> tuple[Skipped, ...]:
+        """Return what is left out by now."""
+        former = (item for item in self.left_out if item.path not in self.changed)
+        since = (Skipped(path, 1, reason) for path, reason in self.changed.items() if reason is not None)
+        return LeftOut((*former, *since, *self.builder.left_out.told())).told()
+
+    def judge(self, path: str) -> bool:
+        """Note why the file at *path* is left out, if it is; say whether everything has to be surveyed for it."""
+        reason = None if self.store.doc(path) is not None else self.vault.refused(path)
+        former = self.changed.get(
+            path, next((each.reason for each in self.left_out if each.path == path), None)
+        )
+        if reason is None and former == HARD_LINK:
+            # The file has another name still, under which it becomes a note, and nobody says so.
+            return True
+        if reason != former:
+            self.changed[path] = reason
+        return len(self.changed) > MOST_NAMED
 
     @property
     def surveying(self) -> bool:
@@ -130,7 +154,6 @@ class Keeper:
         filling = self._filling
         docs, moved, dead = filling.store.counts()
         phase = "ready" if filling.ready else "surveying" if filling.surveying else "building"
-        left_out = LeftOut((*filling.left_out, *filling.builder.left_out.told()))
         unread = filling.store.unread()
         remaining = filling.builder.remaining + (
             len(filling.survey.pending) if filling.survey is not None else 0
@@ -139,7 +162,7 @@ class Keeper:
             phase,
             docs - unread,
             remaining,
-            left_out.told(),
+            filling.told(),
             filling.store.complete,
             filling.ready and not self._has_chores(moved, dead),
         )
@@ -167,6 +190,8 @@ class Keeper:
     def _refreshed(self, notes: list[str]) -> tuple[str, ...]:
         end = self._vault.clock() + CALL_SECONDS
         left = refresh(self._vault, self._filling.store, notes, end)
+        if True in [self._filling.judge(path) for path in notes if path not in left]:
+            self.look_again()
         if not self._filling.store.commit():
             return tuple(notes)
         if self._next is not None:
@@ -206,6 +231,7 @@ class Keeper:
     def _mended(self, do: Callable[[], T], anew: Callable[[], T]) -> T:
         """Return what *do* does; or, where the file turns out to be damaged, what *anew* says of the new one."""
         try:
+            self._filling.store.check_place()
             return do()
         except IndexUnusable:
             self.renew()
@@ -299,13 +325,13 @@ class Keeper:
             self._may_compact = False
             return
         self._next = None
-        left_out = filling.left_out
+        left_out, changed = filling.left_out, self._filling.changed
         filling.store.abandon()
         self._filling.store.close()
         self._folder.promote(NEXT, CURRENT)
         self._filling = _Filling(self._vault, Store(self._folder, CURRENT, boot=self._boot))
         self._filling.folders.clear()
-        self._filling.left_out = left_out
+        self._filling.left_out, self._filling.changed = left_out, changed
         self._filling.ready = True
         self._merging, self._merged_at = -MERGE_PAGES, 0
 

@@ -169,12 +169,13 @@ class Store:
     def _begin(self) -> None:
         if self._connection.in_transaction:
             return
-        self._check_place()
+        self.check_place()
         if self._clean:
             self._mark(clean=False)
         self._connection.execute("BEGIN IMMEDIATE")
 
-    def _check_place(self) -> None:
+    def check_place(self) -> None:
+        """Raise IndexUnusable unless the file still has its name."""
         if self._folder.identity(self._name) != self._identity:
             raise IndexUnusable("the search index was removed")
 
@@ -185,7 +186,7 @@ class Store:
         """
         if not self._connection.in_transaction:
             return True
-        self._check_place()
+        self.check_place()
         with self._translating():
             self._connection.execute(
                 "UPDATE meta SET next = ?, complete = ?", (self._next, int(self._complete))
