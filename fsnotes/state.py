@@ -133,12 +133,16 @@ class StateFolder:
         self._check_apart(real, name, canonical_path)
         try:
             opened = os.open(real, _LOOK | os.O_NOFOLLOW)
+            try:
+                status = os.fstat(opened)
+            except BaseException:
+                os.close(opened)
+                raise
         except OSError as error:
             if os.geteuid() == 0:
                 return Part(name, Place(real, _NOTHING), None)
             raise ConfigurationError(f"state folder {display(folder)}: {error.strerror}") from error
         try:
-            status = os.fstat(opened)
             if os.geteuid() != 0 or status.st_uid == 0:
                 _judge(status, folder, closed=False)
                 # In the folder that was judged. Who keeps the index says it where this cannot be.

@@ -469,6 +469,12 @@ def test_what_is_written_under_another_name_of_a_note_is_found_once_it_is_one_ag
     household.write("c.md", "word")
     with kept(household) as service:
         os.link(household.vault / "a.md", household.vault / "b.md")
+        # One that comes and goes between two turns of the upkeep is not seen.
+        (upkeep,) = household._products[-1]._upkeeps
+        end = time.monotonic() + SECONDS
+        while not upkeep._has_links:
+            assert time.monotonic() < end
+            time.sleep(0.005)
         assert paths(service, household, "word") == ["c.md"]
         with open(household.vault / "b.md", "a") as other:
             other.write(" newword")
