@@ -10,7 +10,7 @@ import stat
 from enum import Enum
 from typing import Final
 
-from sandbox.errors import HardLinkRefused, NotRegular, TooLarge
+from sandbox.errors import HardLinkRefused, NotRegular, ObjectRefused, TooLarge
 from sandbox.names import RelPath
 from sandbox.records import record
 
@@ -66,26 +66,25 @@ class Policy:
         if self.max_file_bytes < 0 or self.max_entries < 1:
             raise ValueError("a policy's bounds must be positive")
 
-    def accepts(self, status: os.stat_result) -> bool:
-        """Say whether it is a regular file that this policy accepts."""
-        return (
-            stat.S_ISREG(status.st_mode)
-            and (status.st_nlink <= 1 or self.hard_links is HardLinks.ALLOW)
-            and status.st_size <= self.max_file_bytes
-        )
+    def fault(self, status: os.stat_result) -> type[ObjectRefused] | None:
+        """Return as what an object is refused; None for a regular file that this policy accepts."""
+        if not stat.S_ISREG(status.st_mode):
+            return NotRegular
+        # A file that lost its last name while it was open has none, and is still what was looked at.
+        if status.st_nlink > 1 and self.hard_links is not HardLinks.ALLOW:
+            return HardLinkRefused
+        return TooLarge if status.st_size > self.max_file_bytes else None
 
     def judge(self, path: RelPath, status: os.stat_result) -> None:
         """Refuse the object at *path* unless it is a regular file that this policy accepts.
 
         Raises NotRegular, HardLinkRefused or TooLarge.
         """
-        if not stat.S_ISREG(status.st_mode):
-            raise NotRegular(str(path))
-        # A file that lost its last name while it was open has none, and is still what was looked at.
-        if status.st_nlink > 1 and self.hard_links is not HardLinks.ALLOW:
-            raise HardLinkRefused(str(path))
-        if status.st_size > self.max_file_bytes:
+        fault = self.fault(status)
+        if fault is TooLarge:
             raise TooLarge(str(path), limit=self.max_file_bytes)
+        if fault is not None:
+            raise fault(str(path))
 
 
 @record

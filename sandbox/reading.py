@@ -76,7 +76,7 @@ def identities(
     """Return what `stat` gives or raises for these files of the folder at *path*; see `Root.identities`."""
     if tree.policy.links is Links.WITHIN:
         return [_stat_or_error(tree, path, entry) for entry in entries]
-    accepts = tree.policy.accepts
+    fault = tree.policy.fault
     found: list[FileIdentity | SandboxError | None] = []
     try:
         with tree.open(path, LOOK_FOLDER) as folder, reporting(path):
@@ -88,7 +88,7 @@ def identities(
                     found.append(_stat_or_error(tree, path, entry))
                     continue
                 # What was mounted over it has another number than the folder says, and so has what took its place.
-                if status.st_ino != entry.inode or status.st_dev != device or not accepts(status):
+                if status.st_ino != entry.inode or status.st_dev != device or fault(status) is not None:
                     found.append(_stat_or_error(tree, path, entry))
                 elif known.get(entry.name) == (status.st_ino, status.st_size, status.st_mtime_ns):
                     found.append(None)
