@@ -59,14 +59,14 @@ class Indexer:
                 progress = self._keeper.progress()
             else:
                 progress = self._keeper.step()
-            return self._reply(progress, (*left, *command.paths[MOST_PATHS:]))
+            return self._reply(progress, (*left, *command.paths[MOST_PATHS:]), self._keeper.generation)
 
     def close(self) -> None:
         """Close the index, not the root."""
         if self._keeper is not None:
             self._keeper.close()
 
-    def _reply(self, progress: Progress, left: tuple[str, ...]) -> IndexKept:
+    def _reply(self, progress: Progress, left: tuple[str, ...], generation: str) -> IndexKept:
         skipped = progress.left_out if progress.left_out != self._told else None
         self._told = progress.left_out
         return IndexKept(
@@ -77,7 +77,7 @@ class Indexer:
             progress.idle,
             left,
             skipped,
-            self._keeper.generation if self._keeper is not None else "",
+            generation,
         )
 
 

@@ -65,9 +65,9 @@ class Vault(NamedTuple):
             if self.scope.admits(place) and is_note(place.name) and not self.is_folder(path):
                 self.root.stat(place)
             return None
-        except (RootUnusable, Missing, NotAFolder) as error:
-            if isinstance(error, RootUnusable):
-                raise
+        except RootUnusable:
+            raise
+        except (Missing, NotAFolder):
             return None
         except SandboxError as error:
             return reason_of(error)

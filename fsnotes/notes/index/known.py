@@ -9,6 +9,7 @@ when the search began.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable
@@ -49,10 +50,8 @@ def unknown(
     Raises IndexUnusable, for another generation too.
     """
     asked = dict(notes)
-    with reader.view() as view:
-        if standing(view).generation != generation:
-            raise IndexUnusable("the search index was made anew")
-        for known in _known(view, dict(asked), below=upto):
+    with _view_of(reader, generation) as view:
+        for known in _known(view, asked, below=upto):
             for path in known.values():
                 del asked[path]
     return frozenset(asked)
@@ -65,9 +64,7 @@ def known_in(
 
     Their names are from *first* to *last*. Raises what `unknown` raises.
     """
-    with reader.view() as view:
-        if standing(view).generation != generation:
-            raise IndexUnusable("the search index was made anew")
+    with _view_of(reader, generation) as view:
         return {
             name: (ino, size, mtime)
             for name, ino, size, mtime in view.rows(_IN_FOLDER, *within(folder, first, last), upto, upto)
@@ -123,7 +120,7 @@ def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, k
     """
     asked = dict(notes)
     with reader.view() as view:
-        for known in _known(view, dict(asked)):
+        for known in _known(view, asked):
             places = ", ".join("?" * len(known))
             having = {number for (number,) in view.rows(_HAVING[table].format(places), key, *known)}
             for number in known.keys() - having:
@@ -131,8 +128,20 @@ def may_have(reader: Reader, notes: Iterable[tuple[str, Stat]], *, table: str, k
     return frozenset(asked)
 
 
+@contextmanager
+def _view_of(reader: Reader, generation: str) -> Iterator[View]:
+    """Give one state of the index of a *generation*. Raises IndexUnusable for another one too."""
+    with reader.view() as view:
+        if standing(view).generation != generation:
+            raise IndexUnusable("the search index was made anew")
+        yield view
+
+
 def _known(view: View, asked: dict[str, Stat], *, below: int | None = None) -> Iterator[dict[int, str]]:
-    """Yield, of some notes after the other, the paths by their ids of those that the index knows, *below* an id."""
+    """Yield, of some notes after the other, the paths by their ids of those that the index knows, *below* an id.
+
+    Those that were given may be taken out of *asked* meanwhile.
+    """
     paths = list(asked)
     bounds = Known(below)
     for start in range(0, len(paths), _MOST):
