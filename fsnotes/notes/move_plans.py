@@ -59,6 +59,11 @@ class Plan:
     """Of notes that somebody keeps saving: their links are rewritten once the move has happened."""
 
     @property
+    def rewrites(self) -> bool:
+        """Whether any note gets other links."""
+        return bool(self.texts or self.late)
+
+    @property
     def entry(self) -> Entry:
         """What the journal says of it."""
         inode = self.content.identity.ino if self.content is not None else self.stamp.ino if self.stamp else 0

@@ -208,7 +208,7 @@ def _moved(workspace: Workspace, plan: Plan) -> tuple[Plan, tuple[Staged, ...]]:
         try:
             with _none_left(root, made, staged):
                 plan = without(plan, waiting, why=_UNWRITTEN)
-                if journal is not None and plan.entry.rewritings:
+                if journal is not None and plan.rewrites:
                     _write_down(journal, plan.entry)
                 if plan.stamp is not None:
                     root.move_folder(made.source, made.target, expect=plan.stamp)
@@ -241,7 +241,7 @@ def _none_left(root: Root, made: Course, staged: tuple[Staged, ...]) -> Iterator
 
 
 def _check_has_journal(workspace: Workspace, plan: Plan) -> None:
-    if plan.entry.rewritings and workspace.journal is None:
+    if plan.rewrites and workspace.journal is None:
         raise Unavailable("links can only be rewritten where there is a place for a journal")
 
 
@@ -285,7 +285,7 @@ def _relinked(workspace: Workspace, plan: Plan, staged: tuple[Staged, ...]) -> M
             else:
                 texts.append(text)
     texts += [again for text in plan.late if (again := _again(root, text, left, not_kept)) is not None]
-    if workspace.journal is not None and plan.entry.rewritings:
+    if workspace.journal is not None and plan.rewrites:
         try:
             root.sync({text.after.parent for text in texts})
             workspace.journal.clear()
