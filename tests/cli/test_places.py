@@ -34,25 +34,30 @@ def listed(done: Done) -> list[str]:
 
 
 def test_the_only_workspace_is_the_default_wherever_one_is(shell: Shell, tmp_path: Path) -> None:
-    shell.configure(workspaces(shell, "work"))
-    assert listed(shell.run("list", cwd=tmp_path)) == ["in work.md"]
+    shell.configure(workspaces(shell, "desk"))
+    assert listed(shell.run("list", cwd=tmp_path)) == ["in desk.md"]
 
 
 def test_the_workspace_that_holds_the_current_folder_is_the_default(shell: Shell) -> None:
-    shell.configure(workspaces(shell, "work", "work2", "home"))
-    inner = shell.home / "work2/a/b"
+    shell.configure(workspaces(shell, "desk", "desk2", "home"))
+    inner = shell.home / "desk2/a/b"
     inner.mkdir(parents=True)
-    (shell.home / "link").symlink_to("work2/a")
-    for place, note in (("work", "work"), ("work2", "work2"), ("work2/a/b", "work2"), ("link/b", "work2")):
+    (shell.home / "link").symlink_to("desk2/a")
+    for place, note in (
+        ("desk", "desk"),
+        ("desk2", "desk2"),
+        ("desk2/a/b", "desk2"),
+        ("link/b", "desk2"),
+    ):
         assert f"in {note}.md" in listed(shell.call("list", cwd=shell.home / place))
 
 
 def test_several_workspaces_and_none_here_is_a_question(shell: Shell) -> None:
-    shell.configure(workspaces(shell, "work", "home"))
-    (shell.home / "workshop").mkdir()
-    for place in ("", "workshop"):
+    shell.configure(workspaces(shell, "desk", "home"))
+    (shell.home / "deskside").mkdir()
+    for place in ("", "deskside"):
         assert shell.call("list", cwd=shell.home / place) == Done(
-            2, "", "fsnotes: invalid_argument: which workspace? -w takes one of work, home, or a folder\n"
+            2, "", "fsnotes: invalid_argument: which workspace? -w takes one of desk, home, or a folder\n"
         )
 
 
@@ -74,31 +79,31 @@ def test_a_current_folder_that_was_removed_is_no_crash(shell: Shell) -> None:
 
 
 def test_w_takes_a_name_or_a_folder(shell: Shell) -> None:
-    shell.configure(workspaces(shell, "work", "home"))
+    shell.configure(workspaces(shell, "desk", "home"))
     shell.write("in Notes.md")
-    for wanted in ("work", str(shell.home / "work"), "./work", "~/work", f"{shell.home}/work/"):
-        assert listed(shell.call("list", "-w", wanted)) == ["in work.md"]
+    for wanted in ("desk", str(shell.home / "desk"), "./desk", "~/desk", f"{shell.home}/desk/"):
+        assert listed(shell.call("list", "-w", wanted)) == ["in desk.md"]
     for wanted in ("Notes", str(shell.vault), "~/Notes", "home/../Notes"):
         assert listed(shell.call("list", "--workspace", wanted)) == ["in Notes.md"]
 
 
 def test_a_name_goes_before_a_folder_of_the_same_name(shell: Shell) -> None:
-    text = workspaces(shell, "work").replace("name = 'work'", "name = 'Notes'")
-    shell.configure(text.replace("workspace = 'work'", "workspace = 'Notes'"))
+    text = workspaces(shell, "desk").replace("name = 'desk'", "name = 'Notes'")
+    shell.configure(text.replace("workspace = 'desk'", "workspace = 'Notes'"))
     shell.write("in Notes.md")
-    assert listed(shell.call("list", "-w", "Notes")) == ["in work.md"]
+    assert listed(shell.call("list", "-w", "Notes")) == ["in desk.md"]
     assert listed(shell.call("list", "-w", "./Notes")) == ["in Notes.md"]
 
 
 def test_a_name_has_what_is_granted_and_a_folder_that_is_named_everything(shell: Shell) -> None:
-    shell.configure(workspaces(shell, "work", allow="'read'"))
-    assert refused(shell.call("create", "-w", "work", "new", stdin=b"x"), 3, "not_allowed")
-    assert shell.call("create", "-w", "~/work", "new", stdin=b"x") == Done(0, "created new.md\n")
+    shell.configure(workspaces(shell, "desk", allow="'read'"))
+    assert refused(shell.call("create", "-w", "desk", "new", stdin=b"x"), 3, "not_allowed")
+    assert shell.call("create", "-w", "~/desk", "new", stdin=b"x") == Done(0, "created new.md\n")
 
 
 @pytest.mark.parametrize("wanted", ["", "nothing", "/nowhere", "Notes/a.md", "wor", "a\x1b[31m"])
 def test_w_that_names_nothing_is_refused(shell: Shell, wanted: str) -> None:
-    shell.configure(workspaces(shell, "work"))
+    shell.configure(workspaces(shell, "desk"))
     shell.write("a.md")
     done = shell.call("list", "-w", wanted)
     assert (refused(done, 2, "invalid_argument"), "\x1b" in done.err) == (True, False)
@@ -106,12 +111,12 @@ def test_w_that_names_nothing_is_refused(shell: Shell, wanted: str) -> None:
 
 def test_a_folder_inside_a_configured_workspace_is_no_workspace_of_its_own(shell: Shell) -> None:
     """It would have a lock and a trash of its own."""
-    shell.configure(workspaces(shell, "work", "home"))
-    (shell.home / "work/Projects").mkdir()
-    assert shell.call("list", "-w", "~/work/Projects") == Done(
+    shell.configure(workspaces(shell, "desk", "home"))
+    (shell.home / "desk/Projects").mkdir()
+    assert shell.call("list", "-w", "~/desk/Projects") == Done(
         2,
         "",
-        "fsnotes: invalid_argument: -w ~/work/Projects: a folder of workspace 'work'; use -w work and paths that"
+        "fsnotes: invalid_argument: -w ~/desk/Projects: a folder of workspace 'desk'; use -w desk and paths that"
         " begin there\n",
     )
 
@@ -200,8 +205,8 @@ def test_a_home_that_is_none_is_asked_of_the_user_database(
 ) -> None:
     entry = pwd.getpwuid(os.getuid())
     monkeypatch.setattr(pwd, "getpwuid", lambda _: _Entry(entry.pw_name, str(shell.home)))
-    shell.configure(workspaces(shell, "work"))
-    assert listed(shell.call("list", env={"HOME": home})) == ["in work.md"]
+    shell.configure(workspaces(shell, "desk"))
+    assert listed(shell.call("list", env={"HOME": home})) == ["in desk.md"]
     assert sorted(path.name for path in (shell.state / "ws").iterdir()) != []
 
 

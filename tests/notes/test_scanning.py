@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -92,6 +92,18 @@ _NAMES = st.sampled_from(
 )
 
 
+def _plant(base: str, trees: Iterable[tuple[str, ...]]) -> None:
+    """Make empty files at these paths, as far as they can stand beside each other."""
+    for parts in trees:
+        path = os.path.join(base, *parts)
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "xb"):
+                pass
+        except OSError:
+            continue
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(_NAMES, _NAMES, _NAMES), max_size=8),
@@ -102,14 +114,7 @@ def test_a_walk_in_stretches_survives_deletions_and_tells_everything_else_once(
     tmp_path_factory: pytest.TempPathFactory, trees: list[tuple[str, str, str]], budget: int, random: Any
 ) -> None:
     base = str(tmp_path_factory.mktemp("walk"))
-    for parts in trees:
-        path = os.path.join(base, *parts)
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "xb"):
-                pass
-        except OSError:
-            continue
+    _plant(base, trees)
     with Root.open(base) as root:
         scope = Scope((ROOT,))
         whole = _paths(scanning.scan(root, scope, ScanNotes(recursive=True)))
@@ -145,14 +150,7 @@ def test_a_walk_passes_by_exactly_the_notes_that_are_as_they_are_known_wherever_
     monkeypatch.setattr(scanning, "LEAST_KNOWN", 1)
     monkeypatch.setattr(scanning, "MANY_AT_ONCE", random.choice([1, 2, 3, 256]))
     base = str(tmp_path_factory.mktemp("known"))
-    for parts in trees:
-        path = os.path.join(base, *parts)
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "xb"):
-                pass
-        except OSError:
-            continue
+    _plant(base, trees)
     scope = Scope((ROOT,), ("b.md",) if ignoring else ())
     with Root.open(base) as root:
         every = list(scanning.walk(root, scope, "", recursive=True, after=None))
