@@ -41,6 +41,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.notes.markdown": Room(("sandbox.records",)),
     "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml", "re2")),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
+    "fsnotes.identity": Room(("fsnotes.access", ERRORS), ("jwt", "cryptography")),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
     "fsnotes.starting": Room((ERRORS,)),

@@ -1,0 +1,39 @@
+"""What the HTTP transport asks of a way to authenticate, whichever it is."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from fsnotes.access import Principal
+
+
+class Unauthenticated(Exception):
+    """The credentials prove nobody, or not enough: what is answered instead.
+
+    *status* is 401 or 403, or 503 where it cannot be found out now; *challenge* is the value of `WWW-Authenticate`
+    (RFC 6750, section 3), None where there is none. *reason* is for the log alone, and holds nothing of a credential.
+    """
+
+    def __init__(self, status: int, challenge: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.challenge = challenge
+        self.reason = reason
+
+
+class Authenticator(Protocol):
+    """Tells principals by bearer credentials. Thread-safe."""
+
+    @property
+    def challenge(self) -> str:
+        """The value of `WWW-Authenticate` for a request that bears no credentials."""
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The protected resource's metadata (RFC 9728, section 2); None where there is no authorization server."""
+
+    def known(self, token: str) -> Principal | None:
+        """Return who bears *token* where that needs no waiting, else None. Raises Unauthenticated."""
+
+    def identify(self, token: str) -> Principal:
+        """Return who bears *token*; may wait for a disk or an issuer. Raises Unauthenticated."""
