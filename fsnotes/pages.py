@@ -21,6 +21,8 @@ MAX_CURSOR: Final = 6_000
 PAGE_CHARACTERS: Final = 28_000
 """Compact JSON of a page's items; with the envelope and a cursor it stays below the contract's 40,000."""
 
+_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 _SEPARATOR: Final = "\0"  # in no path, and one byte where JSON would need six for some letters
 
 
@@ -66,7 +68,7 @@ class Page:
 
     def admits(self, document: Any) -> bool:
         """Take *document* into account and say whether it still fits. The first item always fits."""
-        cost = len(json.dumps(document, ensure_ascii=False, separators=(",", ":"))) + 1
+        cost = len(_json(document)) + 1
         if self._items <= 0 or (self._characters < cost and self._characters != PAGE_CHARACTERS):
             self._items = 0
             return False

@@ -37,15 +37,13 @@ class Hit(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Hits in order. *after* is where the next page goes on, None at the end; *total* is at most how many there are.
+    """Hits in order. *after* is where the next page goes on, None at the end.
 
-    *total* is exact if the index is, nothing in it has changed and `Query.exact`. *standing* is that of the index.
-    *left_out* are the reasons for which notes could not be looked into, one for each.
+    *standing* is that of the index. *left_out* are the reasons for which notes could not be looked into, one for each.
     """
 
     hits: tuple[Hit, ...]
     after: Position | None
-    total: int
     standing: Standing
     left_out: tuple[str, ...] = ()
 
@@ -93,11 +91,9 @@ def page(
             _look(candidate.path, data, asked, hits, left_out, clock)
         if len(hits) == limit or size >= CALL_BYTES or clock() >= end:
             last = place == len(found.candidates) and not found.more
-            return Page(
-                tuple(hits), None if last else candidate.position, found.total, state, tuple(left_out)
-            )
+            return Page(tuple(hits), None if last else candidate.position, state, tuple(left_out))
     rest = found.candidates[-1].position if found.more and found.candidates else None
-    return Page(tuple(hits), rest, found.total, state, tuple(left_out))
+    return Page(tuple(hits), rest, state, tuple(left_out))
 
 
 def look_through(

@@ -19,13 +19,13 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.contents import title_from
 from fsnotes.notes.index.expressions import CONTENT, HEADERS, TITLES, expression, term_expression
-from fsnotes.notes.index.known import Known
+from fsnotes.notes.index.known import NEXT_ID, Known
 from fsnotes.notes.index.marks import of_tag
 from fsnotes.notes.index.matching import Matcher, Place
 from fsnotes.notes.index.queries import Either, Term, Where, Words, is_exact
@@ -53,8 +53,9 @@ _POSITION: Final = re.compile(r"([0-9]{1,4}):([0-9]{1,19}):((?:[0-9a-z]{1,12}(?:
 
 _BM25: Final = f"bm25(notes, {', '.join(map(str, schema.WEIGHTS))})"
 # What is asked for is always bound; these are put together of our own words.
-_COUNT: Final = "SELECT count(*) FROM notes WHERE notes MATCH ?"
 _LIVE: Final = "notes MATCH ? AND rowid NOT IN (SELECT id FROM masked)"
+_FIRST: Final = f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM notes WHERE {_LIVE} LIMIT ?)"  # noqa: S608 - ours
+_COUNT_UPTO: Final = "SELECT count(*) FROM notes WHERE notes MATCH ? AND rowid <= ?"
 _RANKS: Final = f"SELECT rowid AS id, {_BM25} AS rank FROM notes WHERE {_LIVE}"  # noqa: S608 - our words
 _NEWEST_RANKS: Final = f"SELECT * FROM ({_RANKS} ORDER BY rowid DESC LIMIT {MOST_RANKED})"  # noqa: S608 - our words
 _NEWEST: Final = f"SELECT rowid FROM notes WHERE {_LIVE} AND rowid < ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - ours
@@ -145,10 +146,9 @@ class Asked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Some candidates in order. *total* is about how many there are in all; *more*, whether some come behind these."""
+    """Some candidates in order. *more* says whether some come behind these."""
 
     candidates: tuple[Candidate, ...]
-    total: int
     more: bool
 
 
@@ -174,6 +174,12 @@ def _id_at(position: Position) -> int:
     return position.below if position.below < _HIGHEST else position.best[position.done - 1]
 
 
+def _among(after: Position) -> Iterator[Position]:
+    """Yield the positions behind *after* of the best matches."""
+    for place in range(after.done, len(after.best)):
+        yield Position(after.best, place + 1, _HIGHEST)
+
+
 class _Search:
     def __init__(self, view: View, asked: Asked) -> None:
         self._view = view
@@ -182,22 +188,24 @@ class _Search:
         self._moved = self._moved_matches()
 
     def found(self, after: Position | None, most: int, known: Known) -> Found:
-        count = self._view.number(_COUNT, self._expression())
+        is_all = False
         if after is None:
-            after = Position(self._best(count), 0, _HIGHEST)
+            best, is_all = self._best()
+            after = Position(best, 0, _HIGHEST)
         chosen: list[Candidate] = []
         batch: list[Position] = []
         more = False
-        for position in self._behind(after, known):
+        at_once = min(_BATCH, most + 1)  # as a rule, all that are asked about are told of
+        for position in _among(after) if is_all else self._behind(after, known):
             batch.append(position)
-            if len(batch) == _BATCH:
+            if len(batch) == at_once:
                 chosen += self._told(batch, known)
                 batch = []
                 if len(chosen) > most:
                     more = True
                     break
         chosen += self._told(batch, known)
-        return Found(tuple(chosen[:most]), count + len(self._moved), more or len(chosen) > most)
+        return Found(tuple(chosen[:most]), more or len(chosen) > most)
 
     def _told(self, positions: list[Position], known: Known) -> Iterator[Candidate]:
         numbers = [_id_at(position) for position in positions]
@@ -217,20 +225,34 @@ class _Search:
 
     # -- the order -----------------------------------------------------------------------------
 
-    def _best(self, count: int) -> tuple[int, ...]:
-        """Return the ids of the matches that come first, of *count* or so."""
+    def _best(self) -> tuple[tuple[int, ...], bool]:
+        """Return the ids of the matches that come first, and whether these are all."""
+        count, upto = self._view.rows(_FIRST, self._expression(), FULL_RANKING + 1)[0]
         if count > FULL_RANKING:
-            rows = self._view.rows(_BEST.format(_NEWEST_RANKS), self._headers())
+            rows = self._best_headed(upto)
+        elif count + len(self._moved) <= 1:
+            # What FTS5 does for a rank takes twice as long as finding the matches does.
+            rows = [*([(upto, 0.0)] if count else []), *self._moved]
         else:
             rows = [*self._view.rows(_BEST.format(_RANKS), self._expression()), *self._moved]
-        ranked = sorted(rows, key=lambda row: (row[1], -row[0]))
-        return tuple(number for number, _ in ranked[:MOST_BEST])
+        ranked = sorted(rows, key=lambda row: (row[1], -row[0]))[:MOST_BEST]
+        return tuple(number for number, _ in ranked), count + len(self._moved) == len(ranked)
+
+    def _best_headed(self, upto: int) -> list[tuple[Any, ...]]:
+        """Return the ids and ranks of those that have the query in their headers, or in fewer of them if it is common.
+
+        As common as it is there in the notes up to the id *upto*, it is taken to be in all.
+        """
+        headers = self._expression(HEADERS)
+        share = self._view.number(_COUNT_UPTO, headers, upto) / upto
+        if share * self._view.number(NEXT_ID) <= MOST_RANKED:
+            return self._view.rows(_BEST.format(_RANKS), headers)
+        return self._view.rows(_BEST.format(_NEWEST_RANKS), self._expression(TITLES))
 
     def _behind(self, after: Position, known: Known) -> Iterator[Position]:
         """Yield the positions of the matches behind *after*, as they are asked for: each is that of one match."""
-        best, done, below = after
-        for place in range(done, len(best)):
-            yield Position(best, place + 1, _HIGHEST)
+        yield from _among(after)
+        best, _, below = after
         if known.upto is not None:
             below = min(below, known.upto)
         passed = frozenset(best)
@@ -245,11 +267,6 @@ class _Search:
             if not last:
                 return
             below = last
-
-    def _headers(self) -> str:
-        """Return what finds the query in the headers, or in fewer of them if that is still very much."""
-        found = self._expression(HEADERS)
-        return found if self._view.number(_COUNT, found) <= MOST_RANKED else self._expression(TITLES)
 
     # -- notes that were renamed ---------------------------------------------------------------
 

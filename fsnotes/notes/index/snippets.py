@@ -17,6 +17,7 @@ from fsnotes.notes.index.matching import Matcher, Place
 from fsnotes.notes.index.queries import Either, Query, Term, Words
 from fsnotes.notes.markdown.lines import unified
 
+_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BEFORE: Final = 60
 """How many characters are shown before the hit on a line that is cut."""
 _STEP: Final = 4_096
@@ -78,7 +79,7 @@ def _cut(text: str) -> str:
 
 def _written(text: str) -> int:
     """Return how many characters *text* takes in an answer."""
-    return len(json.dumps(text, ensure_ascii=False)) - 2
+    return len(_json(text)) - 2
 
 
 def shown_words(query: Query) -> Iterable[Words]:

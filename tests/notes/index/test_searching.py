@@ -147,7 +147,7 @@ def test_a_page_that_took_long_ends_early_and_the_next_goes_on(shelf: Shelf) -> 
     asked = shelf.asked("word")
     ticks = itertools.count()
     first = page(shelf.reader, shelf.root, asked, limit=50, clock=lambda: float(next(ticks)))
-    assert (len(first.hits), first.total) == (1, 10)
+    assert len(first.hits) == 1
     rest = page(shelf.reader, shelf.root, asked, limit=50, clock=lambda: 0.0, after=first.after)
     assert (len(rest.hits), rest.after) == (9, None)
 
@@ -161,7 +161,7 @@ def test_a_page_whose_candidates_are_not_what_they_seem_may_be_empty_and_not_the
         shelf.write(f"{number}.md", "foo bar")
     shelf.settle()
     first = page(shelf.reader, shelf.root, shelf.asked("foo_bar"), limit=1, clock=lambda: 0.0)
-    assert (first.hits, first.after is None, first.total) == ((), False, 11)
+    assert (first.hits, first.after is None) == ((), False)
     assert shelf.finds("foo_bar", limit=1) == ["hit.md"]
 
 
@@ -180,13 +180,46 @@ def test_notes_outside_the_scope_the_folder_or_the_tag_are_not_told_of(shelf: Sh
     assert shelf.finds("word", folder="\u00e9") == ["e\u0301/x.md"]
 
 
-def test_what_is_counted_lies_within_the_scope_too(shelf: Shelf) -> None:
-    for path in ("a/1.md", "a/2.md", "b/3.md"):
-        shelf.write(path, "word")
+@pytest.mark.parametrize("early", [True, False])
+def test_a_word_that_many_headings_have_is_ranked_by_titles_wherever_those_stand(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
+    monkeypatch.setattr(searching, "FULL_RANKING", 3)
+    monkeypatch.setattr(searching, "MOST_RANKED", 4)
+    for number in range(30):
+        is_headed = (number < 12) is early
+        shelf.write(f"{number:02}.md", "# common\n" if is_headed else f"common {'word ' * number}")
     shelf.settle()
-    for folders, folder, count in ((("",), "", 3), (("a",), "", 2), ((), "", 0), (("",), "b", 1)):
-        asked = shelf.asked("word", folders=folders, folder=folder)
-        assert page(shelf.reader, shelf.root, asked, limit=9, clock=lambda: 0.0).total == count
+    found = shelf.finds("common")
+    assert sorted(found) == shelf.paths(), "each is found, and once"
+    assert int(found[0][:2]) in (range(12) if early else range(12, 30))
+
+
+def test_a_match_that_is_alone_is_not_ranked_and_is_still_found(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.write("one.md", "alone here")
+    shelf.write("two.md", "another note")
+    shelf.settle()
+    monkeypatch.setattr(searching, "_RANKS", "no statement")
+    assert shelf.finds("alone") == ["one.md"]
+    assert shelf.finds('"alone here"', limit=1) == ["one.md"]
+    assert shelf.finds("nowhere") == []
+
+
+def test_a_renamed_match_is_found_once_beside_one_that_is_not(shelf: Shelf) -> None:
+    shelf.write("alone.md", "text")
+    shelf.settle()
+    shelf.rename("alone.md", "other.md")
+    shelf.refresh("alone.md", "other.md")
+    assert shelf.finds("alone") == [], "the words of its old name do not count"
+    assert shelf.finds("text") == ["other.md"]
+    shelf.write("new.md", "text")
+    shelf.refresh("new.md")
+    assert sorted(shelf.finds("text")) == ["new.md", "other.md"]
+    shelf.remove("new.md")
+    shelf.refresh("new.md")
+    assert shelf.finds("text") == ["other.md"]
 
 
 def test_renamed_notes_are_found_by_what_they_are_called_now(shelf: Shelf) -> None:
