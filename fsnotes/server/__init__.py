@@ -9,6 +9,7 @@ Loading it does not load the SDK, which takes half a second: that happens beside
 
 from __future__ import annotations
 
-from fsnotes.server.stdio import ServerSettings, serve_stdio
+from fsnotes.server.loading import ServerSettings
+from fsnotes.server.stdio import serve_stdio
 
 __all__ = ["ServerSettings", "serve_stdio"]

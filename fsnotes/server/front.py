@@ -27,6 +27,7 @@ from fsnotes.server.frames import Params, Request, RequestId, error_message, res
 from fsnotes.server.tools import offered
 
 if TYPE_CHECKING:
+    from fsnotes.access import Principal
     from fsnotes.server.kernel import Kernel
     from fsnotes.server.progress import Notify
 
@@ -47,14 +48,15 @@ SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 
 class Flight:
-    """A request under way. `abandoned` turns true when its answer is no longer wanted.
+    """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
 
     `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
     """
 
-    __slots__ = ("abandoned", "afterwards", "notify")
+    __slots__ = ("abandoned", "afterwards", "notify", "principal")
 
-    def __init__(self) -> None:
+    def __init__(self, principal: Principal) -> None:
+        self.principal = principal
         self.abandoned = False
         self.afterwards: Callable[[], None] | None = None
         self.notify: Notify | None = None

@@ -1,7 +1,7 @@
 """Answers one request at a time: the SDK's low-level server behind our own reading of the envelope.
 
 Blocking work runs in threads, never on the event loop. Knows the shape of requests and results and no rule
-about notes: what may be done, and what it does, is left to the service; moving messages, to `stdio`.
+about notes: what may be done, and what it does, is left to the service; moving messages, to the transports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from fsnotes.server.tools import offered
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions
 
-    from fsnotes.access import Principal
     from fsnotes.service import Service
 
 logger = logging.getLogger(__name__)
@@ -89,14 +88,13 @@ _Context = ServerRequestContext[dict[str, Any], _Exchange]
 
 
 class Kernel:
-    """Answers the requests of one principal.
+    """Answers requests, each as its flight's principal.
 
     `answer` is called on the event loop; blocking work is done in threads, and `running` says how much there is.
     """
 
-    def __init__(self, service: Service, principal: Principal, *, read_only: bool, max_calls: int) -> None:
+    def __init__(self, service: Service, *, read_only: bool, max_calls: int) -> None:
         self._service = service
-        self._principal = principal
         self._tools = {tool.name: tool for tool in offered(read_only=read_only)}
         self._listed = tool_list(read_only=read_only)
         self._max_calls = max_calls
@@ -171,7 +169,7 @@ class Kernel:
     def _call_of(self, exchange: _Exchange) -> Call:
         token, notify = exchange.envelope.progress_token, exchange.flight.notify
         return Call(
-            principal=self._principal,
+            principal=exchange.flight.principal,
             request_id=str(exchange.request_id)[:128],
             trace_id=exchange.envelope.trace_id,
             abandoned=exchange.flight.is_abandoned,

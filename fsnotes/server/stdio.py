@@ -15,7 +15,6 @@ import sys
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,20 +32,14 @@ from fsnotes.server.frames import (
     parse_frame,
 )
 from fsnotes.server.front import Flight, Front, crash_message
+from fsnotes.server.loading import LARGE_FRAME, ServerSettings, front_of, most_calls
 from fsnotes.server.streams import FrameWriter, LineReader, own_descriptor
-from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
-    from fsnotes.server.kernel import Kernel
+    from fsnotes.access import Principal
     from fsnotes.wiring import Product
 
 logger = logging.getLogger(__name__)
-
-SPARE_CALLS: Final = 16
-"""How many calls of tools run at once, beside as many as all workspaces together may keep waiting.
-
-Where a workspace hangs, so does each call that it has admitted. So that it takes no other's places, there are places
-for all that can hang; one call more is refused. Each that is stuck has a thread of its own."""
 
 FLUSH_SECONDS: Final = 0.1
 """How long the last answers may take to be read, at the least."""
@@ -55,27 +48,6 @@ LOAD_SECONDS: Final = 10.0
 """How long calls that came before the end of input may wait for the kernel to be loaded."""
 
 INTERRUPTED: Final = 130
-
-
-LARGE_FRAME: Final = 262_144
-"""A frame with more bytes than this is parsed in a thread.
-
-Python runs one thread at a time, so this keeps the loop from being held for all of it, not from being slowed;
-what bounds the time itself is how many values a frame may hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """How the server is run.
-
-    *max_calls*: how many calls of tools run at once; None for what the workspaces need. *drain_seconds*: how long
-    calls in flight may take once the end has come.
-    """
-
-    read_only: bool = False
-    max_message_bytes: int = 8 * 1_048_576
-    max_calls: int | None = None
-    drain_seconds: float = 0.6
 
 
 def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int:
@@ -91,22 +63,17 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
     settings = settings or ServerSettings()
     if sys.stdin is None or sys.stdout is None:
         return 0  # they were closed at start: the numbers may belong to other files by now
-    max_calls = settings.max_calls or MAX_WAITING * len(product.workspaces) + SPARE_CALLS
-    front = Front(lambda: _make_kernel(product, settings, max_calls=max_calls), read_only=settings.read_only)
+    front = front_of(product, settings)
     source, sink = _take_wire()
-    connection = _Connection(front, settings, source, sink, max_calls=max_calls)
+    connection = _Connection(
+        front, settings, source, sink, principal=product.principal, max_calls=most_calls(product, settings)
+    )
     code = asyncio.run(connection.run())
     front.close()
     if front.is_busy or connection.is_parsing:
         logging.shutdown()
         os._exit(code)
     return code
-
-
-def _make_kernel(product: Product, settings: ServerSettings, *, max_calls: int) -> Kernel:
-    from fsnotes.server.kernel import Kernel  # loads the SDK
-
-    return Kernel(product.service, product.principal, read_only=settings.read_only, max_calls=max_calls)
 
 
 def _take_wire() -> tuple[int, int]:
@@ -127,12 +94,20 @@ class _Connection:
     """One client, from the first byte to the exit code."""
 
     def __init__(
-        self, front: Front, settings: ServerSettings, source: int, sink: int, *, max_calls: int
+        self,
+        front: Front,
+        settings: ServerSettings,
+        source: int,
+        sink: int,
+        *,
+        principal: Principal,
+        max_calls: int,
     ) -> None:
         self._front = front
         self._settings = settings
         self._source = source
         self._sink = sink
+        self._principal = principal
         self._flights: dict[RequestId, Flight] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_tasks = 2 * max_calls
@@ -241,7 +216,7 @@ class _Connection:
         if request.id in self._flights:
             self._refuse(DUPLICATE)
             return
-        flight = self._flights[request.id] = Flight()
+        flight = self._flights[request.id] = Flight(self._principal)
         loop = asyncio.get_running_loop()
         flight.notify = partial(self._notify, loop, request.id, flight)
         task = loop.create_task(self._serve(request, flight))

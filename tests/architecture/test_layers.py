@@ -294,7 +294,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
-        "fsnotes.server.stdio",
+        "fsnotes.server.loading",
         "fsnotes.server.kernel",
     ): "discover and tools/list are answered before the SDK is loaded",
     ("fsnotes.cli", "fsnotes.server"): "only `serve` may load the protocol: half a second and 60 MB",

@@ -13,9 +13,11 @@ from typing import cast
 
 import pytest
 
+from fsnotes.access import Principal
 from fsnotes.server import ServerSettings
 from fsnotes.server.front import Front
-from fsnotes.server.stdio import LARGE_FRAME, _Connection
+from fsnotes.server.loading import LARGE_FRAME
+from fsnotes.server.stdio import _Connection
 from fsnotes.server.streams import QUEUE_HIGH, FrameWriter
 
 SMALL_PIPE = 4_096
@@ -123,7 +125,14 @@ def test_a_large_frame_is_read_where_no_thread_can_be_had_for_it() -> None:
         os.set_blocking(descriptor, False)
 
     async def go() -> int:
-        connection = _Connection(cast(Front, NoKernel()), ServerSettings(), source, sink, max_calls=8)
+        connection = _Connection(
+            cast(Front, NoKernel()),
+            ServerSettings(),
+            source,
+            sink,
+            principal=Principal("local:me"),
+            max_calls=8,
+        )
         connection._parser.shutdown()  # from here on it refuses as one does that gets no thread
         broken = b'{"a":[' + b"[]," * (LARGE_FRAME // 3 + 1) + b"]}\n"
         feeder = threading.Thread(target=lambda: (os.write(feeding, broken * 2), os.close(feeding)))
