@@ -122,7 +122,6 @@ def _choice(content: object, is_offered: Callable[[str], bool]) -> Choice:
 
 def _schema(paths: list[str]) -> dict[str, Any]:
     return {
-        "type": "object",
         "properties": {
             "note_id": {
                 "type": "string",
@@ -138,6 +137,7 @@ def _schema(paths: list[str]) -> dict[str, Any]:
             },
         },
         "required": ["note_id", "confirm"],
+        "type": "object",
     }
 
 

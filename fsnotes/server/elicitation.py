@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
+from fsnotes.server.refusals import RpcRefusal
 
 if TYPE_CHECKING:
+    from fsnotes.server.results import Result
     from fsnotes.server.tool import Question
 
 DELETE_CHOICE: Final = "delete_choice"
@@ -20,17 +20,19 @@ MISSING_CAPABILITY: Final = -32021
 _FORM_REQUIRED: Final[dict[str, Any]] = {"requiredCapabilities": {"elicitation": {"form": {}}}}
 
 
-def ask(asked: Question, capabilities: dict[str, Any]) -> InputRequiredResult:
+def ask(asked: Question, capabilities: dict[str, Any]) -> Result:
     """Return the form for a client with these *capabilities*, those of this very request.
 
-    Raises MCPError (-32021) when they declare no form elicitation: nothing is sent that cannot be shown.
+    Raises RpcRefusal (-32021) when they declare no form elicitation: nothing is sent that cannot be shown.
     """
     if not supports_forms(capabilities):
-        raise MCPError(MISSING_CAPABILITY, "This call needs form elicitation", _FORM_REQUIRED)
-    form = ElicitRequestFormParams(message=asked.form.message, requested_schema=asked.form.schema)
-    return InputRequiredResult(
-        input_requests={DELETE_CHOICE: ElicitRequest(params=form)}, request_state=asked.state
-    )
+        raise RpcRefusal(MISSING_CAPABILITY, "This call needs form elicitation", _FORM_REQUIRED)
+    params = {"message": asked.form.message, "mode": "form", "requestedSchema": asked.form.schema}
+    return {
+        "inputRequests": {DELETE_CHOICE: {"method": "elicitation/create", "params": params}},
+        "requestState": asked.state,
+        "resultType": "input_required",
+    }
 
 
 def supports_forms(capabilities: dict[str, Any]) -> bool:

@@ -1,7 +1,6 @@
-"""Decides which requests reach the kernel, and answers those that need none: refusals, and what is fixed.
+"""Decides which requests reach the kernel, and answers those that need none: refusals, what is fixed, plain calls.
 
-`server/discover` and `tools/list` are the same for every caller, so they are answered before the SDK is
-loaded: it takes longer than everything else at start. A test holds the two to the kernel's own bytes.
+The kernel is made when the first request needs it.
 """
 
 from __future__ import annotations
@@ -14,22 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import fsnotes
 from fsnotes.failures import CRASH, INTERNAL_ERROR
-from fsnotes.server.envelope import (
-    CAPABILITIES_KEY,
-    CLIENT_KEY,
-    METHOD_NOT_FOUND,
-    SUPPORTED_VERSIONS,
-    VERSION_KEY,
-    Refusal,
-    open_envelope,
-)
+from fsnotes.server.calling import Asked, Caller, take_echo
+from fsnotes.server.envelope import METHOD_NOT_FOUND, SUPPORTED_VERSIONS, Envelope, Refusal, open_envelope
+from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
+from fsnotes.server.plain import is_plain, is_plain_call
+from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.tools import offered
 
 if TYPE_CHECKING:
-    from fsnotes.access import Principal
     from fsnotes.server.kernel import Kernel
-    from fsnotes.server.progress import Notify
 
 logger = logging.getLogger(__name__)
 
@@ -45,25 +38,6 @@ INSTRUCTIONS: Final = (
 
 NAME: Final = "fsnotes"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
-
-
-class Flight:
-    """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
-
-    `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
-    """
-
-    __slots__ = ("abandoned", "afterwards", "notify", "principal")
-
-    def __init__(self, principal: Principal) -> None:
-        self.principal = principal
-        self.abandoned = False
-        self.afterwards: Callable[[], None] | None = None
-        self.notify: Notify | None = None
-
-    def is_abandoned(self) -> bool:
-        """Say whether the caller has given up; asked from the thread that does the work."""
-        return self.abandoned
 
 
 def discovery() -> dict[str, Any]:
@@ -94,9 +68,10 @@ def _signed(result: dict[str, Any]) -> dict[str, Any]:
 
 
 class Front:
-    """Answers requests, with a kernel that is loaded beside the first of them."""
+    """Answers requests; `answer` and `finish` are called on the event loop."""
 
-    def __init__(self, make_kernel: Callable[[], Kernel], *, read_only: bool) -> None:
+    def __init__(self, caller: Caller, make_kernel: Callable[[], Kernel], *, read_only: bool) -> None:
+        self._caller = caller
         self._make_kernel = make_kernel
         self._fixed = {
             "server/discover": _signed(discovery()),
@@ -108,14 +83,17 @@ class Front:
     @property
     def is_busy(self) -> bool:
         """Say whether a thread is at work that the end of the process would have to wait for."""
-        if self._kernel is not None:
-            return self._kernel.running > 0
-        return self._loaded is not None
+        return self._caller.running > 0 or self.is_loading
 
-    def load(self) -> None:
-        """Begin to load the kernel, in a thread of its own. Called once, on the event loop."""
+    @property
+    def is_loading(self) -> bool:
+        """Say whether the kernel is being loaded."""
+        return self._loaded is not None and not self._loaded.done()
+
+    def _load(self) -> asyncio.Future[None]:
+        """Begin to load the kernel, in a thread of its own."""
         loop = asyncio.get_running_loop()
-        loaded = self._loaded = loop.create_future()
+        loaded: asyncio.Future[None] = loop.create_future()
 
         def done(kernel: Kernel | None) -> None:
             self._kernel = kernel
@@ -131,6 +109,7 @@ class Front:
                 loop.call_soon_threadsafe(done, kernel)
 
         threading.Thread(target=load, name="fsnotes-load", daemon=True).start()
+        return loaded
 
     async def loaded(self, seconds: float) -> None:
         """Wait until the kernel is loaded, for *seconds* at most."""
@@ -144,54 +123,43 @@ class Front:
             return error_message(request.id, envelope.code, envelope.message, envelope.data)
         if request.method not in METHODS:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
-        if request.method in self._fixed and _is_plain(request.params or {}):
+        params = request.params or {}
+        if request.method in self._fixed and is_plain(params):
             return result_message(request.id, self._fixed[request.method])
-        if self._kernel is None and self._loaded is not None:
-            await self._loaded
+        if request.method == "tools/call" and is_plain_call(params):
+            return await self._call(request.id, params, envelope, flight)
+        if self._loaded is None:
+            self._loaded = self._load()
+        await asyncio.shield(self._loaded)
         if self._kernel is None:
             return crash_message(request.id)
         return await self._kernel.answer(request, envelope, flight)
 
+    async def _call(
+        self, id_: RequestId, params: Params, envelope: Envelope, flight: Flight
+    ) -> dict[str, Any]:
+        try:
+            rest, echo = take_echo(params)
+            asked = Asked(id_, envelope, echo, flight)
+            result = await self._caller.call(rest["name"], rest.get("arguments", {}), asked)
+        except RpcRefusal as refusal:
+            return error_message(id_, refusal.code, refusal.message, refusal.data)
+        except Exception:
+            logger.exception("a call crashed")
+            return crash_message(id_)
+        return result_message(id_, _signed(result))
+
     async def finish(self, flight: Flight) -> None:
         """Do what is due once the answer of *flight* has left the process."""
-        if flight.afterwards is not None and self._kernel is not None:
-            await self._kernel.finish(flight.afterwards)
+        if flight.afterwards is not None:
+            await self._caller.finish(flight.afterwards)
 
     def close(self) -> None:
         """Start nothing more, and wait for nothing."""
-        if self._kernel is not None:
-            self._kernel.close()
+        self._caller.close()
 
 
 def crash_message(id_: RequestId) -> dict[str, Any]:
     """Return the answer to a request that met a fault of ours: a fixed text, whatever it was."""
     rpc = CRASH.rpc
     return error_message(id_, INTERNAL_ERROR, "Internal error" if rpc is None else rpc.message)
-
-
-_PLAIN_META: Final = frozenset({VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY})
-_PLAIN_CLIENT: Final = frozenset({"name", "title", "version"})
-_PLAIN_CAPABILITIES: Final = {
-    "elicitation": {"form", "url"},
-    "sampling": {"context", "tools"},
-    "roots": set[str](),
-}
-
-
-def _is_plain(params: Params) -> bool:
-    """Say whether a request has nothing in it that the SDK's models could find fault with."""
-    if params.keys() != {"_meta"} or not params["_meta"].keys() <= _PLAIN_META:
-        return False
-    client = params["_meta"].get(CLIENT_KEY, {"name": "", "version": ""})
-    return (
-        isinstance(client, dict)
-        and {"name", "version"} <= client.keys() <= _PLAIN_CLIENT
-        and all(isinstance(value, str) for value in client.values())
-        and all(
-            name in _PLAIN_CAPABILITIES
-            and isinstance(modes, dict)
-            and modes.keys() <= _PLAIN_CAPABILITIES[name]
-            and all(mode == {} for mode in modes.values())
-            for name, modes in params["_meta"][CAPABILITIES_KEY].items()
-        )
-    )

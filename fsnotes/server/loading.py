@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from fsnotes.server.calling import Caller
 from fsnotes.server.front import Front
 from fsnotes.service import MAX_WAITING
 
@@ -45,11 +46,12 @@ def most_calls(product: Product, settings: ServerSettings) -> int:
 
 
 def front_of(product: Product, settings: ServerSettings) -> Front:
-    """Return what answers the requests to *product*; the kernel behind it is made when it is asked to load it."""
+    """Return what answers the requests to *product*; the kernel behind it is made when it is needed."""
+    caller = Caller(product.service, read_only=settings.read_only, max_calls=most_calls(product, settings))
 
     def make() -> Kernel:
         from fsnotes.server.kernel import Kernel  # loads the SDK
 
-        return Kernel(product.service, read_only=settings.read_only, max_calls=most_calls(product, settings))
+        return Kernel(caller, read_only=settings.read_only)
 
-    return Front(make, read_only=settings.read_only)
+    return Front(caller, make, read_only=settings.read_only)

@@ -24,9 +24,9 @@ def structured(document: dict[str, Any]) -> Result:
     _check(len(text))
     return {
         "content": [_block(text)],
-        "structuredContent": document,
         "isError": False,
         "resultType": "complete",
+        "structuredContent": document,
     }
 
 
@@ -44,7 +44,7 @@ def failed(failure: Failure) -> Result:
 
 
 def _block(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+    return {"text": text, "type": "text"}  # the order of members is the SDK's, here and above
 
 
 def _compact(document: dict[str, Any]) -> str:

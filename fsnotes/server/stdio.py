@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
     DUPLICATE,
     NOT_JSON,
@@ -31,7 +32,7 @@ from fsnotes.server.frames import (
     error_message,
     parse_frame,
 )
-from fsnotes.server.front import Flight, Front, crash_message
+from fsnotes.server.front import Front, crash_message
 from fsnotes.server.loading import LARGE_FRAME, ServerSettings, front_of, most_calls
 from fsnotes.server.streams import FrameWriter, LineReader, own_descriptor
 
@@ -46,6 +47,9 @@ FLUSH_SECONDS: Final = 0.1
 
 LOAD_SECONDS: Final = 10.0
 """How long calls that came before the end of input may wait for the kernel to be loaded."""
+
+STEP_SECONDS: Final = 0.05
+"""How often it is seen meanwhile whether the kernel is being loaded."""
 
 INTERRUPTED: Final = 130
 
@@ -128,7 +132,6 @@ class _Connection:
         self._input = LineReader(
             self._source, self._settings.max_message_bytes, on_line=self._take, on_end=self._ended
         )
-        self._front.load()
         loop.add_signal_handler(signal.SIGTERM, self._signalled, 0)
         loop.add_signal_handler(signal.SIGINT, self._signalled, INTERRUPTED)
         self._input.resume()
@@ -152,12 +155,13 @@ class _Connection:
     async def _drain(self) -> None:
         self._input.close()
         loop = asyncio.get_running_loop()
-        if self._tasks and self._input_ended:
-            await self._front.loaded(LOAD_SECONDS)
         deadline = loop.time() + self._settings.drain_seconds
-        # Again and again: a large frame that has been parsed by then is one more call.
+        # Again and again: a large frame that has been parsed by then is one more call, which may need the kernel.
         while self._tasks and (left := deadline - loop.time()) > 0:
-            await asyncio.wait(self._tasks, timeout=left)
+            if self._input_ended and self._front.is_loading:
+                await self._front.loaded(LOAD_SECONDS)
+                deadline = loop.time() + self._settings.drain_seconds
+            await asyncio.wait(self._tasks, timeout=min(left, STEP_SECONDS))
         await self._output.flush(max(deadline - loop.time(), FLUSH_SECONDS))
         for flight in self._flights.values():
             flight.abandoned = True

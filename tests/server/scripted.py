@@ -107,7 +107,7 @@ class ScriptedService:
     def delete(self, call: Call, workspace_uri: str, title: str, **more: Any) -> Any:
         if more["state"] is None:
             form = SimpleNamespace(
-                message="Which?", schema={"type": "object", "properties": {}, "required": []}
+                message="Which?", schema={"properties": {}, "required": [], "type": "object"}
             )
             return SimpleNamespace(form=form, state="sealed")
         return Deletion("deleted", repr(more["answers"]), more["state"])

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mcp.shared.exceptions import MCPError
 
 from fsnotes.server.elicitation import ask
+from fsnotes.server.refusals import RpcRefusal
 
 SCHEMA = {"type": "object", "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}
 QUESTION = SimpleNamespace(form=SimpleNamespace(message="Which?", schema=SCHEMA), state="sealed")
@@ -24,8 +24,7 @@ QUESTION = SimpleNamespace(form=SimpleNamespace(message="Which?", schema=SCHEMA)
     ],
 )
 def test_a_client_that_shows_forms_is_asked_in_form_mode(capabilities: dict[str, Any]) -> None:
-    asked = ask(QUESTION, capabilities).model_dump(by_alias=True, mode="json", exclude_none=True)
-    assert asked == {
+    assert ask(QUESTION, capabilities) == {
         "resultType": "input_required",
         "inputRequests": {
             "delete_choice": {
@@ -54,10 +53,8 @@ def test_a_client_that_shows_forms_is_asked_in_form_mode(capabilities: dict[str,
     ],
 )
 def test_a_client_that_shows_none_is_refused_with_what_it_lacks(capabilities: dict[str, Any]) -> None:
-    with pytest.raises(MCPError) as caught:
+    with pytest.raises(RpcRefusal) as caught:
         ask(QUESTION, capabilities)
-    assert caught.value.error.model_dump() == {
-        "code": -32021,
-        "message": "This call needs form elicitation",
-        "data": {"requiredCapabilities": {"elicitation": {"form": {}}}},
-    }
+    refusal = caught.value
+    assert (refusal.code, refusal.message) == (-32021, "This call needs form elicitation")
+    assert refusal.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}

@@ -1,0 +1,184 @@
+"""Runs a tool for one request: its arguments judged, its work in a thread, its outcome in the shape of the wire.
+
+Both ways to it end here: that of a request in which there is nothing but what every client sends, and that of all
+others, by the SDK's models. Knows no rule about notes: what may be done, and what it does, is left to the service.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fsnotes.calls import Call, unreported
+from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
+from fsnotes.failures import describe
+from fsnotes.outcomes import Deletion, NoteRead
+from fsnotes.server import elicitation, results
+from fsnotes.server.arguments import fit
+from fsnotes.server.envelope import INVALID_PARAMS, Envelope
+from fsnotes.server.frames import Params, RequestId
+from fsnotes.server.progress import ProgressReport
+from fsnotes.server.refusals import RpcRefusal
+from fsnotes.server.results import Result
+from fsnotes.server.threads import Threads
+from fsnotes.server.tool import Echo, Shown, Tool
+from fsnotes.server.tools import offered
+
+if TYPE_CHECKING:
+    from fsnotes.server.flights import Flight
+    from fsnotes.service import Service
+
+logger = logging.getLogger(__name__)
+
+
+class CrashError(Exception):
+    """Something was raised that is no outcome of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What there is of a call beside the tool's name and arguments."""
+
+    request_id: RequestId
+    envelope: Envelope
+    echo: Echo
+    flight: Flight
+
+
+class Caller:
+    """Runs tools, each as its flight's principal.
+
+    Its coroutines are called on the event loop; blocking work is done in threads, and `running` says how much there is.
+    """
+
+    def __init__(self, service: Service, *, read_only: bool, max_calls: int) -> None:
+        self._service = service
+        self._tools = {tool.name: tool for tool in offered(read_only=read_only)}
+        self._max_calls = max_calls
+        self._changing = 0
+        self._max_changing = max_calls - max_calls // 4
+        self._threads = Threads(max_calls, name="fsnotes-call")
+
+    async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> Result:
+        """Return the result of the tool *name*, an expected failure too.
+
+        Raises RpcRefusal, and CrashError for whatever is none of that.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
+        if asked.echo.state is not None and not tool.asks:
+            stray = InvalidState("sent to a tool that never asks")
+            await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
+            raise _refused(stray)
+        try:
+            given = fit(arguments, tool.input_schema)
+            result: Result = await self._in_thread(
+                lambda: self._perform(tool, given, asked), change=tool.changes
+            )
+        except FsnotesError as error:
+            failure = describe(error)
+            if failure.rpc is not None:
+                raise _rpc_error(error) from error
+            return results.failed(failure)
+        return result
+
+    def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
+        if asked.flight.abandoned:
+            raise Abandoned
+        outcome = tool.run(self._service, self._call_of(asked), given, asked.echo)
+        if isinstance(outcome, Deletion) and outcome.trash_id is not None:
+            asked.flight.afterwards = partial(self._service.answered, outcome)
+        if isinstance(outcome, NoteRead):
+            return results.note_text(outcome.header(), outcome.text)
+        if isinstance(outcome, Shown):
+            return results.structured(outcome.document())
+        if not elicitation.supports_forms(asked.envelope.capabilities):
+            self._log_refusal(tool, given, asked, "confirmation_unavailable")
+        return elicitation.ask(outcome, asked.envelope.capabilities)
+
+    def _call_of(self, asked: Asked) -> Call:
+        token, notify = asked.envelope.progress_token, asked.flight.notify
+        return Call(
+            principal=asked.flight.principal,
+            request_id=str(asked.request_id)[:128],
+            trace_id=asked.envelope.trace_id,
+            abandoned=asked.flight.is_abandoned,
+            report=unreported if token is None or notify is None else ProgressReport(token, notify),
+        )
+
+    def _log_refusal(self, tool: Tool, given: Mapping[str, Any], asked: Asked, outcome: str) -> None:
+        workspace = given.get("workspaceUri")
+        named = workspace if isinstance(workspace, str) else ""
+        self._service.refused(self._call_of(asked), tool.name, named, outcome)
+
+    async def finish(self, afterwards: Callable[[], None]) -> None:
+        """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""
+        try:
+            await self._run(afterwards)
+        except Exception:
+            logger.exception("after an answer")
+
+    @property
+    def running(self) -> int:
+        """How much blocking work has not ended, also where nobody waits for it any more."""
+        return self._threads.running
+
+    async def _in_thread(self, work: Callable[[], Any], *, change: bool) -> Any:
+        # Changes may all wait for locks; a quarter of the places is for who only looks.
+        if self.running >= self._max_calls or (change and self._changing >= self._max_changing):
+            raise LimitReached("calls in flight")
+        self._changing += change
+        try:
+            return await self._run(work)
+        finally:
+            self._changing -= change
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        return await self._threads.run(partial(_contained, work))
+
+    def close(self) -> None:
+        """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
+        self._threads.close()
+
+
+def _contained(work: Callable[[], Any]) -> Any:
+    """Do *work*, and let nothing out of the thread but what is an answer: an exit or an interrupt is none."""
+    try:
+        return work()
+    except (FsnotesError, RpcRefusal):
+        raise
+    except BaseException as error:
+        raise CrashError from error
+
+
+def take_echo(params: Params) -> tuple[Params, Echo]:
+    """Split off what answers a form, so that the SDK's models neither judge nor convert it. Raises RpcRefusal.
+
+    They would refuse a whole call for an odd key beside ours, or for a null, and turn values into other
+    types.
+    """
+    if "inputResponses" not in params and "requestState" not in params:
+        return params, Echo()
+    rest = dict(params)
+    answers, state = rest.pop("inputResponses", None), rest.pop("requestState", None)
+    if answers is not None and not isinstance(answers, dict):
+        raise _refused(InvalidAnswer("not an object"))
+    return rest, Echo(state, answers)
+
+
+def _refused(error: InvalidState | InvalidAnswer) -> RpcRefusal:
+    """Log why an echo is refused before the service has seen it, and return the error for the client."""
+    logger.warning("%s: %s", type(error).__name__, error.reason)
+    return _rpc_error(error)
+
+
+def _rpc_error(error: FsnotesError) -> RpcRefusal:
+    """Return the JSON-RPC error that *error* is for a client, which tells nothing of its own reason."""
+    rpc = describe(error).rpc
+    if rpc is None:
+        raise CrashError from error
+    return RpcRefusal(rpc.code, rpc.message, rpc.data)

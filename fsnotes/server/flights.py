@@ -1,0 +1,29 @@
+"""A request under way, as what answers it and what moves its messages both know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fsnotes.access import Principal
+    from fsnotes.server.progress import Notify
+
+
+class Flight:
+    """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
+
+    `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
+    """
+
+    __slots__ = ("abandoned", "afterwards", "notify", "principal")
+
+    def __init__(self, principal: Principal) -> None:
+        self.principal = principal
+        self.abandoned = False
+        self.afterwards: Callable[[], None] | None = None
+        self.notify: Notify | None = None
+
+    def is_abandoned(self) -> bool:
+        """Say whether the caller has given up; asked from the thread that does the work."""
+        return self.abandoned

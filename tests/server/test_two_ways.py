@@ -1,0 +1,184 @@
+"""What every client sends is answered without the SDK, by the same bytes as with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fsnotes.server.plain import is_plain, is_plain_call
+from tests.server.conftest import Vault
+from tests.server.wire import CAPABILITIES_KEY, VERSION_KEY, Frame, Wire, accept, call, envelope, request
+
+ODD: dict[str, Any] = {"org.example/odd": 1}
+"""A member of an envelope that is nobody's business: the SDK is asked, and has nothing against it."""
+
+CLIENT = {"io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1", "title": "C"}}
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    home = tmp_path_factory.mktemp("scripted")
+    with Wire([sys.executable, "-m", "tests.server.scripted", str(home), "64"], home=home) as wire:
+        yield wire
+
+
+def has_loaded_the_sdk(wire: Wire) -> bool:
+    """Whether the server has; its models come with a shared library."""
+    return "pydantic_core" in Path(f"/proc/{wire.process.pid}/maps").read_text()
+
+
+def odd(frame: Frame) -> Frame:
+    """The same request with a member in its envelope that is not as every client sends it."""
+    params = frame["params"]
+    return {**frame, "params": {**params, "_meta": {**params["_meta"], **ODD}}}
+
+
+def both(wire: Wire, frame: Frame) -> tuple[bytes, bytes]:
+    """Send a request each way; return both answers as they came."""
+    assert is_plain_call(frame["params"])
+    assert not is_plain_call(odd(frame)["params"])
+    wire.send(frame)
+    direct = wire.receive_raw()
+    wire.send(odd(frame))
+    return direct, wire.receive_raw()
+
+
+def test_a_server_that_is_asked_what_every_client_asks_never_loads_the_sdk(vault: Vault) -> None:
+    vault.write("note.md", "# Title\n\ntext")
+    wire = vault.serve("--jail", "off")
+    wire.ask(request(1, "server/discover"))
+    wire.ask(request(2, "tools/list", meta=envelope(**CLIENT)))
+    wire.ask(call(3, "notes_read", vault.args(path="note"), meta=envelope(**CLIENT, progressToken="p")))
+    asked = wire.ask(call(4, "notes_delete", vault.args(title="Title")))["result"]
+    more = {"requestState": asked["requestState"], "inputResponses": accept("note.md")}
+    done = wire.ask(call(5, "notes_delete", vault.args(title="Title"), **more))["result"]
+    assert done["structuredContent"]["outcome"] == "deleted"
+    wire.ask(call(6, "nothing"))
+    wire.ask(request(7, "resources/list"))
+    assert not has_loaded_the_sdk(wire)
+    assert wire.ask(odd(call(8, "notes_trash", vault.args())))["result"]["isError"] is False
+    assert has_loaded_the_sdk(wire)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "text/a\u00e9\u2028"}),
+        call("x", "notes_read", {"workspaceUri": "file:///w", "path": "forbidden/a"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "crash/a"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "exit/a"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "recursion/a"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "surrogate/a"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "long/50000"}),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "call/me"}),
+        call(1, "notes_read", {"workspaceUri": 5}),
+        call(1, "notes_read", {"more": 5}),
+        call(1, "notes_read"),
+        call(1, "nothing"),
+        call(1, ""),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}, meta=envelope({})),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}, meta=envelope({"sampling": {}})),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}, requestState="s", inputResponses={}),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}, requestState="s", inputResponses=[]),
+        call(1, "notes_delete", {"workspaceUri": "file:///w", "title": "t"}, requestState=None, inputResponses=None),
+        call(1, "notes_read", {"workspaceUri": "file:///w", "path": "text/a"}, requestState="s"),
+    ],
+    ids=lambda frame: json.dumps(frame["params"])[:60],
+)  # fmt: skip
+def test_a_call_is_answered_by_the_same_bytes_both_ways(scripted: Wire, frame: Frame) -> None:
+    direct, judged = both(scripted, frame)
+    assert direct == judged
+
+
+def test_a_form_is_the_same_both_ways(vault: Vault) -> None:
+    for name in ("one", "two", "three"):
+        vault.write(f"{name}.md", "# Same title")
+    wire = vault.serve("--jail", "off")
+    direct, judged = (
+        answer.replace(json.loads(answer)["result"]["requestState"].encode(), b"sealed")
+        for answer in both(wire, call(1, "notes_delete", vault.args(title="Same title")))
+    )
+    assert direct == judged
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab_$é", max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+NAMES = st.sampled_from(["workspaceUri", "path", "title", "content", "ifMatch", "startLine", "limit", "more"])
+ECHOES = st.fixed_dictionaries({}, optional={"requestState": VALUES, "inputResponses": VALUES})
+METAS = st.fixed_dictionaries(
+    {
+        VERSION_KEY: st.just(envelope()[VERSION_KEY]),
+        CAPABILITIES_KEY: st.sampled_from(
+            [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}, {"roots": {}, "sampling": {"tools": {}}}]
+        ),
+    },
+    optional={
+        "progressToken": st.integers() | st.text("p", max_size=3),
+        "traceparent": st.text("0a-", max_size=3) | st.just(f"00-{'a' * 32}-{'b' * 16}-01"),
+        "tracestate": st.text("a=", max_size=3),
+        **{name: st.just(client) for name, client in CLIENT.items()},
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    id_=st.integers(0, 2**53) | st.text("i\u00e9", min_size=1, max_size=3),
+    tool=st.sampled_from(["notes_read", "notes_delete", "notes_list", "nothing"]),
+    arguments=st.dictionaries(NAMES, VALUES | st.just("file:///w") | st.just("text/a"), max_size=5),
+    echo=ECHOES,
+    meta=METAS,
+)
+def test_whatever_is_called_both_ways_answer_the_same(
+    scripted: Wire, id_: Any, tool: str, arguments: dict[str, Any], echo: dict[str, Any], meta: dict[str, Any]
+) -> None:
+    direct, judged = both(scripted, call(id_, tool, arguments, meta=meta, **echo))
+    assert direct == judged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": 5},
+        {"name": None},
+        {"arguments": []},
+        {"arguments": None},
+        {"arguments": "x"},
+        {"task": {}},
+        {"_meta": {**envelope(), "progressToken": {}}},
+        {"_meta": {**envelope(), "progressToken": True}},
+        {"_meta": {**envelope(), "progressToken": 1.5}},
+        {"_meta": {**envelope(), "traceparent": 5}},
+        {"_meta": {**envelope(), "io.modelcontextprotocol/clientInfo": {"name": "c"}}},
+        {"_meta": {**envelope(), "io.modelcontextprotocol/logLevel": "debug"}},
+        {"_meta": envelope({"elicitation": None})},
+        {"_meta": envelope({"elicitation": {"form": 5}})},
+        {"_meta": envelope({"experimental": {}})},
+    ],
+    ids=json.dumps,
+)
+def test_what_may_be_malformed_is_left_to_the_sdk(scripted: Wire, change: dict[str, Any]) -> None:
+    """And it refuses what is, or serves the call; either way it is answered."""
+    frame = call(1, "notes_read", {"workspaceUri": "file:///w", "path": "text/a"})
+    frame = {**frame, "params": {**frame["params"], **change}}
+    assert not is_plain_call(frame["params"])
+    answer = scripted.ask(frame)
+    assert "result" in answer or answer["error"]["code"] == -32602
+
+
+def test_a_request_with_more_than_an_envelope_is_not_plain() -> None:
+    assert is_plain({"_meta": envelope()})
+    assert not is_plain({"_meta": envelope(), "cursor": None})
+    assert not is_plain({})
