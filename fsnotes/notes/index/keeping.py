@@ -26,6 +26,14 @@ DEAD_NOTES: Final = 10_000
 DEAD_SHARE: Final = 0.2
 LEAST_DEAD: Final = 500
 """The file is made anew once so many of its ids are dead, or this share and at least that many."""
+MOST_BYTES: Final = 2
+SPARE_BYTES: Final = 32 << 20
+"""It is too once it has so many times the bytes of all notes, and these more, and anything in it is dead.
+
+A few large notes that are saved again and again leave much behind.
+"""
+LOOK_BYTES: Final = 4 << 20
+"""How many bytes the file has to grow or shrink until the notes' bytes are summed up again: 10 ms for 100,000."""
 MOST_MOVED: Final = 200
 """Notes that were renamed are read again, in idle time, once there are more of them."""
 HARD_LINK: Final = "hard_link"
@@ -134,6 +142,8 @@ class Keeper:
             raise
         self._next: _Filling | None = None
         self._may_compact = True
+        self._swollen = (0, False)
+        """How large the file was when it was looked at for that, and whether it had too many bytes."""
         self._renewals = 0
         self._merged_at = 0
         self._merging = -MERGE_PAGES
@@ -289,7 +299,16 @@ class Keeper:
         if dead >= DEAD_NOTES:
             return True
         docs = self._filling.store.counts()[0]
-        return dead >= LEAST_DEAD and dead >= DEAD_SHARE * (docs + dead)
+        if dead >= LEAST_DEAD and dead >= DEAD_SHARE * (docs + dead):
+            return True
+        return dead > 0 and self._is_swollen()
+
+    def _is_swollen(self) -> bool:
+        size = self._folder.size(CURRENT)
+        if abs(size - self._swollen[0]) >= LOOK_BYTES:
+            spare = size - SPARE_BYTES
+            self._swollen = size, spare > 0 and spare > MOST_BYTES * self._filling.store.text_bytes()
+        return self._swollen[1]
 
     def _tend(self, end: float) -> None:
         store = self._filling.store
