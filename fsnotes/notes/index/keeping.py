@@ -46,9 +46,9 @@ MAX_RENEWALS: Final = 5
 class Progress(NamedTuple):
     """How far the index is: *indexed* notes, *remaining* ones that are known to be read, and what was *left_out*.
 
-    Notes that are not text are in the index, and not among these. *phase* is `surveying`, `building` or `ready`.
-    *complete* says that all notes were in the index once, so that what it lacks is only what has changed since. *idle*
-    says that there is nothing to do.
+    Notes that are not text are in the index, and not among these: *notes* are all. *phase* is `surveying`, `building`
+    or `ready`. *complete* says that all notes were in the index once, so that what it lacks is only what has changed
+    since. *idle* says that there is nothing to do.
     """
 
     phase: str
@@ -57,6 +57,7 @@ class Progress(NamedTuple):
     left_out: tuple[Skipped, ...]
     complete: bool
     idle: bool
+    notes: int
 
 
 class _Filling:
@@ -175,6 +176,7 @@ class Keeper:
             filling.told(),
             filling.store.complete,
             filling.ready and not self._has_chores(moved, dead),
+            docs,
         )
 
     def look_again(self, folder: str = "") -> None:

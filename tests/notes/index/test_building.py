@@ -48,7 +48,7 @@ def rows(shelf: Shelf, sql: str) -> list[tuple[object, ...]]:
 def test_notes_are_read_from_the_oldest_to_the_newest(shelf: Shelf, reads: list[str]) -> None:
     for number, path in enumerate(["b.md", "a/c.md", "a.md", "z/a.md"]):
         shelf.write(path, "word", mtime=OLD + (number * 7 % 4) * 10**9)
-    assert shelf.settle() == Progress("ready", 4, 0, (), complete=True, idle=False)
+    assert shelf.settle() == Progress("ready", 4, 0, (), complete=True, idle=False, notes=4)
     assert taken(reads) == ["b.md", "z/a.md", "a.md", "a/c.md"]
     assert [path for (path,) in rows(shelf, "SELECT path FROM docs ORDER BY id")] == [
         "b.md",
@@ -384,7 +384,7 @@ def test_a_note_of_a_megabyte_on_one_line_and_deep_folders_are_indexed(shelf: Sh
 
 
 def test_an_empty_vault_and_one_that_became_empty_are_ready(shelf: Shelf) -> None:
-    assert shelf.settle() == Progress("ready", 0, 0, (), complete=True, idle=False)
+    assert shelf.settle() == Progress("ready", 0, 0, (), complete=True, idle=False, notes=0)
     shelf.write("a.md", "word")
     shelf.look_again()
     shelf.remove("a.md")
