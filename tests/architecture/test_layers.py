@@ -63,7 +63,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
     "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
-    "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
+    "fsnotes.audit": Room((ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.renaming")),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
     "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.pages")),
     "fsnotes.freshness": Room(("fsnotes.notes",)),
@@ -309,7 +309,9 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
     ("fsnotes.server", "fsnotes.search_pages"): frozenset({"DEFAULT_LIMIT"}),
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
-    ("fsnotes.cli", "fsnotes.audit"): frozenset({"AuditLog"}),
+    ("fsnotes.cli", "fsnotes.audit"): frozenset(
+        {"AuditLog", "Entry", "Follower", "History", "Rotation", "Wanted", "stamp"}
+    ),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
     ("fsnotes.cli", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
     ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),

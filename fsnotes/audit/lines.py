@@ -1,0 +1,84 @@
+"""Decides where the lines of a file begin and end, read from either side and never more than a block at once.
+
+A line is given as its offset and its bytes without the line feed. One that is longer than any line of the log is given
+as a byte that no line is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+BLOCK_BYTES: Final = 1 << 16
+
+MAX_LINE: Final = 1 << 20
+"""Longest line that is looked at: twelve fields of 25,000 bytes, and as much again for spaces."""
+
+_TOO_LONG: Final = b"\0"
+
+Line = tuple[int, bytes]
+
+
+def whole_lines(descriptor: int, size: int) -> int:
+    """Return where the last line that has an end ends, in the first *size* bytes."""
+    at = size
+    while at > 0:
+        start = max(0, at - BLOCK_BYTES)
+        found = os.pread(descriptor, at - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        at = start
+    return 0
+
+
+def forwards(descriptor: int, end: int, *, start: int = 0) -> Iterator[Line]:
+    """Yield the lines from *start*, where one begins, to *end*; a last one without an end is left out."""
+    at, rest, before = start, b"", 0
+    while at < end:
+        data = os.pread(descriptor, min(BLOCK_BYTES, end - at), at)
+        if not data:
+            return
+        at += len(data)
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield start, _TOO_LONG if before else line
+            start += before + len(line) + 1
+            before = 0
+        if len(rest) > MAX_LINE:
+            before, rest = before + len(rest), b""
+
+
+def backwards(descriptor: int, end: int) -> Iterator[Line]:
+    """Yield the lines before *end*, where one ends, the last one first."""
+    at, tail = end - 1, b""
+    while at > 0:
+        start = max(0, at - BLOCK_BYTES)
+        data = os.pread(descriptor, at - start, start)
+        if len(data) < at - start:
+            return
+        at = start
+        head, *lines = (data + tail).split(b"\n")
+        start += len(head) + 1
+        starts = []
+        for line in lines:
+            starts.append(start)
+            start += len(line) + 1
+        yield from zip(reversed(starts), reversed(lines), strict=True)
+        tail = head if len(head) <= MAX_LINE else _TOO_LONG
+    if end > 0:
+        yield 0, tail
+
+
+def line_at(descriptor: int, start: int) -> bytes | None:
+    """Return the line that begins at *start*, without its line feed; None where it has no end."""
+    line = b""
+    while len(line) <= MAX_LINE:
+        data = os.pread(descriptor, BLOCK_BYTES, start + len(line))
+        head, feed, _ = data.partition(b"\n")
+        line += head
+        if feed:
+            return line
+        if not data:
+            return None
+    return _TOO_LONG
