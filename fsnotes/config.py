@@ -50,6 +50,8 @@ class Settings:
     confirm_ttl_seconds: float = 300.0
     decline_memory_seconds: float = 60.0
     max_message_bytes: int = 8 * _MEGABYTE
+    audit_max_bytes: int = 64 * _MEGABYTE
+    audit_keep: int | None = None
     log_level: str = "warning"
     log_format: str = "text"
 
@@ -190,7 +192,7 @@ class _File:
     def __init__(self, document: dict[str, Any], *, home: str, base: str) -> None:
         self._home = home
         self._base = base
-        known = {"server", "jail", "confirm", "workspace", "grant", "http"}
+        known = {"server", "jail", "confirm", "workspace", "grant", "http", "audit"}
         for key in document:
             if key not in known:
                 raise ConfigurationError(f"the configuration has no table {key!r}")
@@ -199,6 +201,7 @@ class _File:
         self._server = _Table(document.get("server", {}), "server")
         self._jail = _Table(document.get("jail", {}), "jail")
         self._confirm = _Table(document.get("confirm", {}), "confirm")
+        self._audit = _Table(document.get("audit", {}), "audit")
         self._workspaces = self._tables(document, "workspace")
         self._grants = self._tables(document, "grant")
         stated = self._server.take("state_dir", str, check=bool)
@@ -252,7 +255,15 @@ class _File:
                 )
             ),
         )
-        for table in (server, jail, confirm):
+        audit = self._audit
+        settings = replace(
+            settings,
+            audit_max_bytes=audit.take(
+                "max_bytes", int, settings.audit_max_bytes, check=lambda n: 65_536 <= n <= _PEBIBYTE
+            ),
+            audit_keep=audit.take("keep", int, check=_positive(1_000_000)),
+        )
+        for table in (server, jail, confirm, audit):
             table.end()
         workspaces = tuple(self._workspace(table) for table in self._workspaces)
         names = [workspace.name for workspace in workspaces]

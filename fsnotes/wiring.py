@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
 from fsnotes.access import Access, Principal, Workspace
-from fsnotes.audit import AuditLog, Event
+from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
@@ -181,7 +181,8 @@ def build(
     given = KeyRing.from_text(secrets) if secrets else None
     state = StateFolder.open(settings.state_dir)
     workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
-    audit = AuditLog(state.audit, clock=clock)
+    rotation = Rotation(settings.audit_max_bytes, settings.audit_keep)
+    audit = AuditLog(state.audit, rotation=rotation, clock=clock)
     quarantine = Quarantine(state, {each.name: each.path for each in settings.workspaces}, audit, clock=clock)
     roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
     parts: dict[str, Part] = {}

@@ -53,7 +53,7 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
     fields = {field.name for field in dataclasses.fields(Settings)}
-    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 18
+    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 20
     assert settings(WHOLE) != settings(EXAMPLE)
 
 
