@@ -42,7 +42,8 @@ class Event:
 
 def stamp(now: float) -> str:
     """Return a time, in seconds since 1970, as it stands in a line: in UTC, to the millisecond."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1000):03d}Z"
+    seconds, milliseconds = divmod(round(now * 1000), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
 
 
 def encode(event: Event, *, stamp: str, most: int = MAX_FIELD) -> bytes:

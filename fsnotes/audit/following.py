@@ -52,19 +52,15 @@ class _Tail:
 
     def take(self, now: float) -> list[Entry]:
         """Return what there is to be shown since the last time."""
-        found = []
+        found: list[Entry] = []
         for start, line in list(self._open.items()):
             entry = parse(line_at(self.descriptor, start) or b"")
-            if entry is not None and not entry.is_begun:
-                del self._open[start]
+            is_due = now >= line.until and not line.is_shown
+            if (entry is None and is_due) or (entry is not None and not entry.is_begun):
+                found += self._give_up(start)
+            elif entry is not None and is_due:
+                line.is_shown = True
                 found.append(entry)
-            elif now >= line.until and not line.is_shown:
-                if entry is None:
-                    del self._open[start]
-                    self.broken += 1
-                else:
-                    line.is_shown = True
-                    found.append(entry)
         for start, text in self._fresh():
             if not text.strip(b" "):
                 continue
@@ -75,8 +71,15 @@ class _Tail:
             # Without its outcome, or met while it was being overwritten.
             self._open[start] = _Open(now + BEGUN_SECONDS)
             if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
+                found += self._give_up(next(iter(self._open)))
         return found
+
+    def _give_up(self, start: int) -> list[Entry]:
+        """Watch a line no longer, and return it if it was not shown yet."""
+        was_shown = self._open.pop(start).is_shown
+        entry = parse(line_at(self.descriptor, start) or b"")
+        self.broken += entry is None
+        return [] if entry is None or (was_shown and entry.is_begun) else [entry]
 
     def _fresh(self) -> list[Line]:
         """Return the lines that have come."""

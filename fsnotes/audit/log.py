@@ -47,6 +47,8 @@ class AuditLog:
         self._observe = observe
         self._mutex = threading.Lock()
         self._rotate_from = 0.0
+        self._whole = (0, 0)
+        """The inode and the size of the file as this process left it, with a whole line at its end."""
 
     def reserve(self, event: Event) -> Reservation:
         """Write the `begun` line of a change. Raises Unavailable when there is no room: nothing may be changed."""
@@ -64,9 +66,9 @@ class AuditLog:
         """Append a whole line; return a descriptor of the file, for the caller to close, and where the line is."""
         try:
             with self._mutex:
-                descriptor, end = self._take()
+                descriptor, held = self._take()
                 try:
-                    offset = _add(descriptor, end, line)
+                    offset = self._add(descriptor, held, line)
                     rotated = offset + len(line) >= self._rotation.max_bytes and self._rotate(descriptor)
                     unlock(descriptor)
                 except BaseException:
@@ -78,8 +80,8 @@ class AuditLog:
             complete(self._path, self._rotation, now=self._clock(), observe=self._observe)
         return descriptor, offset
 
-    def _take(self) -> tuple[int, int]:
-        """Open the log and lock it; return the descriptor and the file's size.
+    def _take(self) -> tuple[int, os.stat_result]:
+        """Open the log and lock it; return the descriptor and what it is of.
 
         Who waited for the lock of a file that was renamed meanwhile waits for the next one.
         """
@@ -92,7 +94,7 @@ class AuditLog:
                 if not stat.S_ISREG(held.st_mode) or held.st_uid != os.geteuid():
                     raise OSError(errno.EPERM, "no plain file of this account's")
                 if self._is_at_path(held):
-                    return descriptor, held.st_size
+                    return descriptor, held
                 if time.monotonic() >= until:
                     raise BlockingIOError(errno.EAGAIN, "the log keeps being renamed")
             except BaseException:
@@ -102,10 +104,20 @@ class AuditLog:
 
     def _is_at_path(self, held: os.stat_result) -> bool:
         try:
-            there = os.stat(self._path, follow_symlinks=False)
+            there = os.lstat(self._path)
         except FileNotFoundError:
             return False
-        return (there.st_ino, there.st_dev) == (held.st_ino, held.st_dev)
+        return there.st_ino == held.st_ino and there.st_dev == held.st_dev
+
+    def _add(self, descriptor: int, held: os.stat_result, line: bytes) -> int:
+        """Write *line* behind what is there, and return its offset. A line that has no end is given one first."""
+        end = held.st_size
+        if end > 0 and self._whole != (held.st_ino, end) and os.pread(descriptor, 1, end - 1) != b"\n":
+            _write(descriptor, b"\n", end)
+            end += 1
+        _write(descriptor, line, end)
+        self._whole = (held.st_ino, end + len(line))
+        return end
 
     def _rotate(self, descriptor: int) -> bool:
         """Begin a new file, unless that was tried in vain a moment ago, or another program has renamed this one."""
@@ -117,16 +129,13 @@ class AuditLog:
         return rotated
 
 
-def _add(descriptor: int, end: int, line: bytes) -> int:
-    """Write *line* behind what is there, and return its offset. A line that has no end is given one first."""
-    torn = end > 0 and os.pread(descriptor, 1, end - 1) != b"\n"
+def _write(descriptor: int, data: bytes, end: int) -> None:
     try:
-        write_all(descriptor, b"\n" + line if torn else line, end)
+        write_all(descriptor, data, end)
     except OSError:
         # A half-written line would swallow the next one.
         os.ftruncate(descriptor, end)
         raise
-    return end + torn
 
 
 def _let_go(descriptor: int) -> None:
