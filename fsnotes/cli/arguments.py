@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, indexes, keys, links, moves, notes, search, server, tags
+from fsnotes.cli import audit, doctor, edits, indexes, keys, links, moves, notes, search, server, tags
 from fsnotes.cli.console import one_line
 from fsnotes.link_pages import DIRECTIONS
 from fsnotes.listings import MAX_LIMIT, SORTS
@@ -210,6 +210,22 @@ def parser() -> argparse.ArgumentParser:
     actions = ring.add_subparsers(required=True, metavar="ACTION")
     _command(actions, "rotate", "seal with a fresh key from now on", keys.rotate)
     _command(actions, "list", "list the keys by id and age", keys.show)
+
+    log = _command(commands, "audit", "show what was changed and refused, by whom", audit.audit)
+    log.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until interrupted")
+    log.add_argument("--json", action="store_true", help="each line as it is in the log: one JSON object")
+    log.add_argument(
+        "--since", metavar="TIME", help="from then on: 2026-01-31, 2026-01-31T22:59:00Z, or 90m, 2h, 7d"
+    )
+    log.add_argument("--principal", metavar="NAME", help="only what this one did, such as local:alice")
+    log.add_argument("-w", "--workspace", metavar="NAME", help="only in the workspace of this name")
+    log.add_argument("--tool", metavar="NAME", help="only by this tool, such as delete or notes_delete")
+    log.add_argument(
+        "--outcome", metavar="WORD", help="only with this outcome, such as deleted or not_allowed"
+    )
+    log.add_argument(
+        "--limit", type=int, metavar="N", help=f"the last N lines (0 to {audit.MOST}; with --follow: 10)"
+    )
     return top
 
 

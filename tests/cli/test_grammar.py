@@ -17,7 +17,7 @@ COMMANDS = [
     (), ("serve",), ("doctor",), ("demo",), ("list",), ("read",), ("search",), ("create",), ("edit",),
     ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",),
     ("index",), ("keys",),
-    ("keys", "rotate"), ("keys", "list"),
+    ("keys", "rotate"), ("keys", "list"), ("audit",),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,
