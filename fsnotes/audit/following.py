@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.audit.entries import Entry, Wanted, parse
-from fsnotes.audit.lines import Line, forwards, line_at, whole_lines
+from fsnotes.audit.lines import Line, forwards, line_at
 from fsnotes.audit.reading import START, Files, History, Resume, identity, resume
 from fsnotes.errors import Unavailable
 
@@ -61,7 +61,7 @@ class _Tail:
             elif entry is not None and is_due:
                 line.is_shown = True
                 found.append(entry)
-        for start, text in self._fresh():
+        for start, _, text in self._fresh():
             if not text.strip(b" "):
                 continue
             entry = parse(text)
@@ -87,12 +87,11 @@ class _Tail:
         if size < self._at:  # another program has cut it
             self._at, self._is_taken = 0, False
             self._open.clear()
-        end = whole_lines(self.descriptor, size)
-        lines = list(forwards(self.descriptor, end, start=self._at))
+        lines = list(forwards(self.descriptor, size, start=self._at))
         if not lines:
             return []
         fresh = lines[1:] if self._is_taken else lines
-        after = resume(lines[-1], end)
+        after = resume(lines[-1])
         self._at, self._is_taken = after.at, after.is_taken
         return fresh
 

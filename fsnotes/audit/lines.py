@@ -1,7 +1,7 @@
 """Decides where the lines of a file begin and end, read from either side and never more than a block at once.
 
-A line is given as its offset and its bytes without the line feed. One that is longer than any line of the log is given
-as a byte that no line is.
+A line is given as where it begins, where the next one does, and its bytes without the line feed. One that is longer
+than any line of the log is given as a byte that no line is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 BLOCK_BYTES: Final = 1 << 16
 
 MAX_LINE: Final = 1 << 20
-"""Longest line that is looked at: twelve fields of 25,000 bytes, and as much again for spaces."""
+"""Longest line that is looked at, with its line feed: twelve fields of 25,000 bytes, and as much again for spaces."""
 
 _TOO_LONG: Final = b"\0"
 
-Line = tuple[int, bytes]
+Line = tuple[int, int, bytes]
 
 
 def whole_lines(descriptor: int, size: int) -> int:
@@ -42,16 +42,16 @@ def forwards(descriptor: int, end: int, *, start: int = 0) -> Iterator[Line]:
         at += len(data)
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            yield start, _TOO_LONG if before else line
-            start += before + len(line) + 1
-            before = 0
+            after = start + before + len(line) + 1
+            yield start, after, line if after - start <= MAX_LINE else _TOO_LONG
+            start, before = after, 0
         if len(rest) > MAX_LINE:
             before, rest = before + len(rest), b""
 
 
 def backwards(descriptor: int, end: int) -> Iterator[Line]:
     """Yield the lines before *end*, where one ends, the last one first."""
-    at, tail = end - 1, b""
+    at, tail, after = end - 1, b"", end
     while at > 0:
         start = max(0, at - BLOCK_BYTES)
         data = os.pread(descriptor, at - start, start)
@@ -64,21 +64,23 @@ def backwards(descriptor: int, end: int) -> Iterator[Line]:
         for line in lines:
             starts.append(start)
             start += len(line) + 1
-        yield from zip(reversed(starts), reversed(lines), strict=True)
+        for start, line in zip(reversed(starts), reversed(lines), strict=True):
+            yield start, after, line if after - start <= MAX_LINE else _TOO_LONG
+            after = start
         tail = head if len(head) <= MAX_LINE else _TOO_LONG
     if end > 0:
-        yield 0, tail
+        yield 0, after, tail if after <= MAX_LINE else _TOO_LONG
 
 
 def line_at(descriptor: int, start: int) -> bytes | None:
-    """Return the line that begins at *start*, without its line feed; None where it has no end."""
+    """Return the bytes of the line that begins at *start*; None where it has no end yet, and may become a line."""
     line = b""
     while len(line) <= MAX_LINE:
         data = os.pread(descriptor, BLOCK_BYTES, start + len(line))
         head, feed, _ = data.partition(b"\n")
         line += head
         if feed:
-            return line
+            return line if len(line) < MAX_LINE else _TOO_LONG
         if not data:
             return None
     return _TOO_LONG

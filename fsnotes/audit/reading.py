@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from fsnotes.audit.entries import Entry, Wanted, parse
@@ -19,6 +20,10 @@ from sandbox.errors import RootUnusable
 from sandbox.own_files import open_own_file, open_own_folder
 
 _READ: Final = os.O_RDONLY
+_ATTEMPTS: Final = 100
+
+_Read = Callable[[int, Line | None], Iterator[Line]]
+"""Reads the lines of a descriptor up to its last one: of what comes later, none may slip in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,13 @@ class Resume:
 START: Final = Resume(0, is_taken=False)
 
 
-def resume(last: Line, end: int) -> Resume:
-    """Return where to go on after the *last* line of a file, which ends at *end*.
+def resume(last: Line) -> Resume:
+    """Return where to go on after the *last* line of a file.
 
-    It may become shorter as long as there are spaces at its end, and then the next one begins earlier than *end*.
+    It may become shorter as long as there are spaces at its end, and then the next one begins earlier.
     """
-    start, line = last
-    return Resume(start, is_taken=True) if line.endswith(b" ") else Resume(end, is_taken=False)
+    start, after, line = last
+    return Resume(start, is_taken=True) if line.endswith(b" ") else Resume(after, is_taken=False)
 
 
 class Files:
@@ -120,22 +125,18 @@ class History:
         self.current = self.files.open()
         try:
             self._older = self.files.numbers()
-            self._end = 0
-            self.resume = START
+            self._last: Line | None = None
             if self.current is not None:
                 inode = identity(self.current)
                 number = self.files.number_of(inode)
                 if number is not None:
                     self._older = [each for each in self._older if each < number]
-                self._end = self._whole(self.current)
-                # A last line that was cut shorter in this moment is not there, and the next one is read in its place.
-                for last in backwards(self.current, self._end):
-                    self.resume = resume(last, self._end)
-                    break
+                self._last = self._find_last(self.current)
         except BaseException:
             self.close()
             raise
         self.known = self._older[-1] if self._older else 0
+        self.resume = START if self._last is None else resume(self._last)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -149,42 +150,45 @@ class History:
         Raises Unavailable, as all that reads does.
         """
         for number in self._older:
-            for _, entry in self._of_older(number, wanted, forwards):
-                yield None, entry
+            yield from self._of_older(number, wanted, _oldest_first)
         if self.current is not None:
-            yield from self._wanted(self.current, forwards(self.current, self._end), wanted)
+            yield from self._wanted(self.current, _oldest_first(self.current, self._last), wanted)
 
     def last(self, wanted: Wanted, count: int) -> list[tuple[int | None, Entry]]:
         """Return the last *count* of what is wanted, the oldest first."""
-        found: list[tuple[int | None, Entry]] = []
-        for each in self._newest_first(wanted):
-            if len(found) >= count:
-                break
-            found.append(each)
-        return found[::-1]
+        return list(islice(self._newest_first(wanted), count))[::-1]
 
     def _newest_first(self, wanted: Wanted) -> Iterator[tuple[int | None, Entry]]:
         if self.current is not None:
-            yield from self._wanted(self.current, backwards(self.current, self._end), wanted)
+            yield from self._wanted(self.current, _newest_first(self.current, self._last), wanted)
         for number in reversed(self._older):
-            for _, entry in self._of_older(number, wanted, backwards):
-                yield None, entry
+            yield from self._of_older(number, wanted, _newest_first)
 
-    def _of_older(
-        self, number: int, wanted: Wanted, read: Callable[[int, int], Iterator[Line]]
-    ) -> Iterator[tuple[int, Entry]]:
+    def _of_older(self, number: int, wanted: Wanted, read: _Read) -> Iterator[tuple[None, Entry]]:
         descriptor = self.files.open(number)
         if descriptor is None:
             return  # removed meanwhile, or none of ours
         try:
-            end = self._whole(descriptor)
-            yield from self._wanted(descriptor, read(descriptor, end), wanted)
+            last = self._find_last(descriptor)
+            for _, entry in self._wanted(descriptor, read(descriptor, last), wanted):
+                yield None, entry
         finally:
             os.close(descriptor)
 
+    def _find_last(self, descriptor: int) -> Line | None:
+        """Return the last whole line, None where there is none. What stands before it stays where it is."""
+        before = self.broken
+        for _ in range(_ATTEMPTS):
+            self.broken = before
+            last = next(backwards(descriptor, self._whole(descriptor)), None)
+            # Else it was cut shorter in this moment, and the next one was read in its place.
+            if last is None or line_at(descriptor, last[0]) == last[2]:
+                return last
+        raise Unavailable("the audit log cannot be read while it changes so fast")
+
     def _wanted(self, descriptor: int, lines: Iterator[Line], wanted: Wanted) -> Iterator[tuple[int, Entry]]:
         try:
-            for start, line in lines:
+            for start, _, line in lines:
                 if not line.strip(b" "):
                     continue
                 entry = parse(line) or parse(line_at(descriptor, start) or b"")
@@ -200,11 +204,24 @@ class History:
             size = os.fstat(descriptor).st_size
             end = whole_lines(descriptor, size)
             # An append that was met half-way is whole by now; what was torn by a failing disk is not.
-            if end < size and line_at(descriptor, end) is None and os.fstat(descriptor).st_size >= size:
+            then = os.fstat(descriptor).st_size
+            if end < size <= then and whole_lines(descriptor, then) == end:
                 self.broken += 1
         except OSError as error:
             raise Unavailable("the audit log cannot be read") from error
         return end
+
+
+def _oldest_first(descriptor: int, last: Line | None) -> Iterator[Line]:
+    if last is not None:
+        yield from forwards(descriptor, last[0])
+        yield last
+
+
+def _newest_first(descriptor: int, last: Line | None) -> Iterator[Line]:
+    if last is not None:
+        yield last
+        yield from backwards(descriptor, last[0])
 
 
 def identity(descriptor: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import Final
 
 from fsnotes.audit import Entry, Follower, History, Wanted, stamp
-from fsnotes.cli.console import Console, shown
+from fsnotes.cli.console import Console, OutputFailed, shown
 from fsnotes.cli.logs import start_logging
 from fsnotes.cli.session import settings_for
 from fsnotes.errors import ConfigurationError, Unavailable
@@ -77,7 +77,9 @@ def _follow(follower: Follower, show: _Show, *, before: int) -> None:
 
 
 def _wait() -> None:
-    """Wait a moment, or raise BrokenPipeError as soon as nobody reads any more."""
+    """Wait a moment, or raise BrokenPipeError as soon as nobody reads any more, OutputFailed where nobody ever did."""
+    if sys.stdout is None:
+        raise OutputFailed("it is closed")
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)  # hang-ups and errors are told unasked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,7 @@ from fsnotes.audit import AuditLog, Follower, History, Rotation, Wanted
 from fsnotes.audit import following as following_module
 from fsnotes.audit.following import BEGUN_SECONDS
 from fsnotes.audit.rotation import ignore, rotate
-from tests.service.logs import event, lines
+from tests.service.logs import SPAWN, event, lines, write
 
 
 @pytest.fixture
@@ -292,3 +293,30 @@ def test_following_shows_all_that_was_written_whenever_it_looks(log: AuditLog, p
     told = [(line["path"], line["outcome"]) for line in lines(path)]
     assert sorted(seen) == sorted(told)
     assert json.dumps(told).count("begun") == 0
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_following_many_processes_shows_every_line_once(path: Path, turn: int) -> None:
+    """Whatever they overwrite, cut off and rename while it is read; and one who comes later misses nothing either."""
+    names, count = "abcd", 400
+    processes = [SPAWN.Process(target=write, args=(str(path), name, count, 1 << 14)) for name in names]
+    for process in processes:
+        process.start()
+    readers: list[tuple[Reader, list[tuple[str, str]]]] = []
+    deadline = time.monotonic() + 60
+    while any(process.is_alive() for process in processes) and time.monotonic() < deadline:
+        if len(readers) < 20:
+            made = Reader(path)
+            readers.append((made, list(made.before)))
+        for made, seen in readers:
+            seen += made.look(0.001)
+    for process in processes:
+        process.join(60)
+    told = sorted((line["path"], line["outcome"]) for line in lines(path))
+    assert len(told) == count * len(names)
+    for made, seen in readers:
+        seen += made.look(0.001)
+        made.follower.close()
+        # Shown as begun by the history, and then once more with its outcome.
+        assert sorted(each for each in seen if each[1] != "begun") == told
+        assert made.follower.broken == 0

@@ -259,7 +259,9 @@ def test_a_last_line_without_an_end_is_torn(path: Path) -> None:
 def test_a_line_that_is_met_while_it_is_overwritten_is_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    AuditLog(str(path)).reserve(event("one")).settle("created")
+    log = AuditLog(str(path))
+    log.reserve(event("one")).settle("created")
+    log.refuse(event("two", outcome="not_allowed"))
     whole = path.read_bytes()
     path.write_bytes(whole[:80] + b"#" + whole[81:])
     real = lines_module.forwards
@@ -270,44 +272,70 @@ def test_a_line_that_is_met_while_it_is_overwritten_is_read_again(
             yield line
 
     monkeypatch.setattr("fsnotes.audit.reading.forwards", settled_meanwhile)
-    assert [line["path"] for line in history(path)] == ["one"]
+    assert [line["path"] for line in history(path)] == ["one", "two"]
+
+
+def test_a_last_line_that_becomes_shorter_while_it_is_read_takes_none_with_it(path: Path) -> None:
+    log = AuditLog(str(path))
+    log.refuse(event("one", outcome="not_allowed"))
+    for limit in (None, 9):
+        reservation = log.reserve(event("x" * 1000))
+        with closing(History(str(path))) as found:
+            reservation.refuse("note_exists")
+            if limit is None:
+                log.refuse(event("two", outcome="not_allowed"))
+            read = found.entries(Wanted()) if limit is None else found.last(Wanted(), limit)
+            names = [entry["path"][:3] for _, entry in read]
+            assert names == (["one", "xxx"] if limit is None else ["one", "xxx", "two", "xxx"])
+            assert found.broken == 0
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 16])
+@pytest.mark.parametrize("longest", [1 << 20, 22, 9])
 @settings(max_examples=40, deadline=None)
 @given(data=st.lists(st.sampled_from([b"\n", b"a", b"bc", b"d" * 20, b" "]), max_size=30).map(b"".join))
-def test_lines_are_the_same_from_either_side(block: int, data: bytes) -> None:
+def test_lines_are_the_same_from_either_side(block: int, longest: int, data: bytes) -> None:
     with tempfile.TemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines_module, "BLOCK_BYTES", block)
+        patch.setattr(lines_module, "MAX_LINE", longest)
         file.write(data)
         file.flush()
         descriptor, end = file.fileno(), data.rfind(b"\n") + 1
-        starts = [0, *(at + 1 for at, byte in enumerate(data) if byte == 10)][:-1]
-        want = list(zip(starts, data[:end].split(b"\n")[:-1], strict=True))
+        ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
+        starts = [0, *ends][:-1]
+        lines = data[:end].split(b"\n")[:-1]
+        want = [
+            (*place, line if len(line) < longest else b"\0")
+            for *place, line in zip(starts, ends, lines, strict=True)
+        ]
         assert lines_module.whole_lines(descriptor, len(data)) == end
         assert list(lines_module.forwards(descriptor, end)) == want
         assert list(lines_module.backwards(descriptor, end))[::-1] == want
-        for start, line in want:
+        for start, _, line in want:
             assert lines_module.line_at(descriptor, start) == line
             assert list(lines_module.forwards(descriptor, end, start=start)) == want[starts.index(start) :]
-        assert lines_module.line_at(descriptor, end) is None
+        assert lines_module.line_at(descriptor, end) == (None if len(data) - end <= longest else b"\0")
 
 
-def test_a_line_without_measure_is_none_and_takes_no_memory(path: Path) -> None:
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_line_without_measure_is_none_and_takes_no_memory(path: Path, *, is_last: bool) -> None:
     log = AuditLog(str(path))
     log.refuse(event("one", outcome="not_allowed"))
+    log.refuse(event("two", outcome="not_allowed"))
     with path.open("ab") as file:
         for _ in range(40):
             file.write(b"x" * (1 << 20))
         file.write(b"\n")
-    log.refuse(event("two", outcome="not_allowed"))
+    if not is_last:
+        log.refuse(event("three", outcome="not_allowed"))
     import tracemalloc
 
     for limit in (None, 100):
         tracemalloc.start()
         with closing(History(str(path))) as found:
             read = list(found.entries(Wanted()) if limit is None else found.last(Wanted(), limit))
-            assert ([entry["path"] for _, entry in read], found.broken) == (["one", "two"], 1)
+            names = ["one", "two", "three"][: 3 - is_last]
+            assert ([entry["path"] for _, entry in read], found.broken) == (names, 1)
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
         tracemalloc.stop()
 
