@@ -157,7 +157,8 @@ class Follower:
         """Go on with the next file: the older one that follows, else the log itself; False where there is none."""
         before = None if self._tail is None else self._tail.identity
         if before is not None:
-            self._known = max(self._known, self.files.number_of(before) or 0)
+            number = self.files.number_of(before)
+            self._known = self._known if number is None else number
         while True:
             later = self._later()
             if later:

@@ -19,7 +19,7 @@ import pytest
 
 from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
-from tests.cli.shell import FSNOTES, SECONDS, Done, Shell, refused, serving
+from tests.cli.shell import FSNOTES, ROOT, SECONDS, Done, Shell, refused, serving
 from tests.server.wire import call, envelope
 
 ME = local_principal().name
@@ -428,6 +428,17 @@ def test_it_starts_without_what_it_does_not_need(shell: Shell) -> None:
     )
     done = shell.run("audit", command=[sys.executable, "-c", code])
     assert (done.code, done.err, done.out.splitlines()[1:]) == (0, "", ["[]"])
+
+
+def test_the_page_shows_what_is_printed(shell: Shell) -> None:
+    page = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    path = shell.state / "private/audit.jsonl"
+    log(shell)
+    path.write_text(json.dumps(json.loads(line)) + "\n")
+    assert shell.run("audit", env={"TZ": "CET-1"}) == Done(0, shown)
+    assert shell.run("audit", "--tool", "delete", "--outcome", "deleted", env={"TZ": "CET-1"}).out == shown
 
 
 # -- what a client says of itself ---------------------------------------------------------------------

@@ -320,3 +320,37 @@ def test_following_many_processes_shows_every_line_once(path: Path, turn: int) -
         # Shown as begun by the history, and then once more with its outcome.
         assert sorted(each for each in seen if each[1] != "begun") == told
         assert made.follower.broken == 0
+
+
+def test_a_line_that_comes_right_before_its_file_is_renamed_is_shown_in_its_place(
+    log: AuditLog, path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interleaving by force: between the look at the lines and the look at the name."""
+    refuse(log, "one")
+    real = reader.follower.files.identity
+
+    def renamed_before(*number: int) -> tuple[int, int] | None:
+        monkeypatch.setattr(reader.follower.files, "identity", real)
+        refuse(log, "two")
+        assert rotate(str(path), observe=ignore)
+        refuse(log, "three")
+        return real(*number)
+
+    assert reader.look() == [("one", "not_allowed")]
+    monkeypatch.setattr(reader.follower.files, "identity", renamed_before)
+    assert [name for name, _ in reader.look()] == ["two", "three"]
+
+
+def test_files_are_followed_though_numbers_begin_again(log: AuditLog, path: Path, reader: Reader) -> None:
+    """As they do when older files were moved away."""
+    for name in "abc":
+        refuse(log, name)
+        assert rotate(str(path), observe=ignore)
+    assert [name for name, _ in reader.look()] == ["a", "b", "c"]
+    for older in path.parent.glob("audit-*"):
+        older.unlink()
+    for name in "def":
+        refuse(log, name)
+        assert rotate(str(path), observe=ignore)
+    refuse(log, "g")
+    assert [name for name, _ in reader.look()] == ["d", "e", "f", "g"]
