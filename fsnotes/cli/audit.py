@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
+from functools import lru_cache
 from typing import Final
 
 from fsnotes.audit import Entry, Follower, History, Wanted, stamp
@@ -149,6 +150,7 @@ def _human(entry: Entry) -> str:
     )
 
 
+@lru_cache(maxsize=4096)  # the same few words stand in most lines
 def _field(text: str) -> str:
     """Return a field as a person may see it, in quotes where it could be taken for more than one."""
     if _AMBIGUOUS.search(text):
