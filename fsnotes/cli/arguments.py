@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import audit, doctor, edits, indexes, keys, links, moves, notes, search, server, tags
+from fsnotes.cli import audit, doctor, edits, indexes, keys, links, moves, notes, search, server, tags, tokens
 from fsnotes.cli.console import one_line
 from fsnotes.link_pages import DIRECTIONS
 from fsnotes.listings import MAX_LIMIT, SORTS
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     examined.add_argument(
         "folders", nargs="*", metavar="DIR", help="a folder to examine, as serve would have it"
     )
-    examined.add_argument("--json", action="store_true", help="the result as JSON")
+    _as_json(examined)
     examined.add_argument(
         "--clear", metavar="NAME", help="open a workspace again that was closed for breaches"
     )
@@ -226,6 +226,16 @@ def parser() -> argparse.ArgumentParser:
     log.add_argument(
         "--limit", type=int, metavar="N", help=f"the last N lines (0 to {audit.MOST}; with --follow: 10)"
     )
+
+    bearers = commands.add_parser("token", help="the static tokens for HTTP", allow_abbrev=False)
+    actions = bearers.add_subparsers(required=True, metavar="ACTION")
+    made = _command(actions, "new", "make a token and print it, this once", tokens.new)
+    made.add_argument("name", metavar="NAME", help="whose it is: the principal is token:NAME")
+    _as_json(made)
+    _as_json(_command(actions, "list", "list the tokens by id, name and age", tokens.show))
+    revoked = _command(actions, "revoke", "end a token, or all of one name, at once", tokens.revoke)
+    revoked.add_argument("token", metavar="NAME|ID", help="all tokens of a name, or one by its id")
+    _as_json(revoked)
     return top
 
 
@@ -266,8 +276,12 @@ def _notes_command(
     made.add_argument(
         "-w", "--workspace", metavar="NAME|DIR", help="default: the only one, or the one you are in"
     )
-    made.add_argument("--json", action="store_true", help="the result as JSON")
+    _as_json(made)
     return made
+
+
+def _as_json(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--json", action="store_true", help="the result as JSON")
 
 
 def _changing(made: argparse.ArgumentParser) -> None:

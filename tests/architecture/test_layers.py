@@ -41,8 +41,8 @@ ROOMS: dict[str, Room] = {
     "fsnotes.notes.markdown": Room(("sandbox.records",)),
     "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml", "re2")),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
-    "fsnotes.identity": Room(("fsnotes.access", ERRORS), ("jwt", "cryptography")),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
+    "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
     "fsnotes.starting": Room((ERRORS,)),
     "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.starting", "sandbox")),
@@ -256,6 +256,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.findings",
             "fsnotes.freshness",
             "fsnotes.hits",
+            "fsnotes.identity.token_file",
             "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.outcomes",
@@ -623,8 +624,9 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ("fsnotes.notes.index.combing", ("mcp", "pydantic", "anyio", "asyncio", "psutil", *SLOW)),
         ("sandbox.jail.entry", ("fsnotes", "psutil", "pathvalidate", *SLOW)),
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
+        ("fsnotes.identity.tokens", ("jwt", "mcp", "cryptography", "http", "ssl", "socket", "fsnotes.notes")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
-        ("fsnotes.cli", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
+        ("fsnotes.cli", ("jwt", "mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
     ],
 )
 def test_loading_a_room_does_not_load_what_is_kept_out_of_it(module: str, kept_out: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ COMMANDS = [
     ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",),
     ("index",), ("keys",),
     ("keys", "rotate"), ("keys", "list"), ("audit",),
+    ("token",), ("token", "new"), ("token", "list"), ("token", "revoke"),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,
