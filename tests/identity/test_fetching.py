@@ -129,7 +129,7 @@ def test_who_sends_nothing_or_a_byte_at_a_time_is_given_up_in_time(
     with _answering(answer) as url:
         began = time.perf_counter()
         assert "too long" in _failure(url, seconds=0.4)
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < 5
 
 
 def test_nobody_there_is_a_failure() -> None:
@@ -191,7 +191,7 @@ def test_a_dripping_https_server_is_given_up_and_nothing_is_read_without_tls(
     with _answering(answer, asks_first=False) as url:
         began = time.perf_counter()
         assert "too long" in _failure(url.replace("http:", "https:"), seconds=0.5)
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < 5
 
 
 def _certificate(folder: Path) -> Path:

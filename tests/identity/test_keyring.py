@@ -280,7 +280,7 @@ def test_who_waits_for_a_slow_issuer_waits_bounded_and_one_more_does_not_wait(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keyring, "MAX_WAITING", 2)
-    monkeypatch.setattr(keyring, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(keyring, "WAIT_SECONDS", 1.5)
     ask = world.authenticator
     released = threading.Event()
     keys = world.server.answers["/keys"]
@@ -293,9 +293,9 @@ def test_who_waits_for_a_slow_issuer_waits_bounded_and_one_more_does_not_wait(
             eventually(lambda: ask._keyring._waiting == 2)
             late = time.perf_counter()
             assert world.fails(ask.identify, OLD) == 503
-            assert time.perf_counter() - late < 0.4
+            assert time.perf_counter() - late < 1.2
             assert [each.result(timeout=30) for each in waiting] == [503, 503]
-            assert 0.4 < time.perf_counter() - began < 5
+            assert 1.4 < time.perf_counter() - began < 10
         assert (ask._keyring._waiting, world.fetches) == (0, 1)
     finally:
         released.set()
