@@ -207,6 +207,15 @@ def test_the_nearest_key_verifies(world: World, changes: dict[str, Any]) -> None
     assert world.trust().identify(world.token()).name.endswith("|alice")
 
 
+def test_a_key_that_is_published_with_its_secret_verifies_nothing(world: World) -> None:
+    """Everybody who has read the set can sign with it."""
+    secret = b64(signer().key.private_numbers().private_value.to_bytes(32, "big"))
+    world.server.publish(signer().jwk(d=secret), signer("EdDSA", "two").jwk())
+    assert refusal(world.trust().identify, world.token()) == (401, INVALID)
+    world.server.publish(signer().jwk(), signer("EdDSA", "two").jwk())
+    assert world.trust().identify(world.token()).name.endswith("|alice")
+
+
 def test_a_small_or_enormous_rsa_key_is_not_used(world: World) -> None:
     small = Signer("RS256", "small", rsa.generate_private_key(65537, 1024))  # noqa: S505 - the one to be refused
     large = signer("RS256").jwk(kid="large", n=number((1 << 8200) + 1))
@@ -243,6 +252,10 @@ def test_without_a_key_id_the_only_key_that_fits_is_meant_and_of_two_none(world:
     header = {"alg": "ES256"}
     world.server.publish(signer().jwk(), signer("EdDSA", "two").jwk())
     assert world.trust().identify(world.token(header=header)).name.endswith("|alice")
+    # Keys of other types are not meant, though nothing in them says what they are for.
+    world.server.publish(*(signer(each).jwk(alg=None) for each in ("RS256", "ES256", "ES384", "EdDSA")))
+    for each in ("RS256", "ES256", "ES384", "EdDSA"):
+        assert world.trust().identify(world.token(signer(each), {"alg": each})).name.endswith("|alice")
     world.server.publish(signer().jwk(), signer("ES256", "two").jwk())
     assert refusal(world.trust().identify, world.token(header=header)) == (401, INVALID)
     world.server.publish(signer().jwk(), signer("ES256", "two").jwk(kid="one"))
