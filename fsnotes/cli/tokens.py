@@ -23,7 +23,7 @@ def _file(options: argparse.Namespace) -> TokenFile:
 
 def new(options: argparse.Namespace, console: Console) -> int:
     """Make a token and print it, alone. Others of the same name stay usable until they are revoked."""
-    made, text = _file(options).add(options.name)
+    made, text = _file(options).add(_named(options.name))
     if options.json:
         console.show_json({**_document(made), "token": text})
     else:
@@ -38,7 +38,12 @@ def show(options: argparse.Namespace, console: Console) -> int:
 
 def revoke(options: argparse.Namespace, console: Console) -> int:
     """End the token of an id, or all of a name, and list them. Servers that run refuse them at once."""
-    return _show(_file(options).revoke(options.token), options, console)
+    return _show(_file(options).revoke(_named(options.token)), options, console)
+
+
+def _named(words: str) -> str:
+    """Return the name that is meant: a principal, as a grant writes it, means its name."""
+    return words.removeprefix("token:")
 
 
 def _show(tokens: Sequence[Token], options: argparse.Namespace, console: Console) -> int:

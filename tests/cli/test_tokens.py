@@ -69,6 +69,12 @@ def test_revoke_by_name_ends_all_of_it_and_no_other(shell: Shell) -> None:
     assert shell.call("token", "list").out.split("\t")[1] == "laptop"
 
 
+def test_a_principal_means_its_name(shell: Shell) -> None:
+    made = shell.call("token", "new", "token:ci", "--json").document()
+    assert (made["name"], made["principal"]) == ("ci", "token:ci")
+    assert shell.call("token", "revoke", "token:ci").out.split("\t")[1] == "ci"
+
+
 def test_tokens_line_up_for_a_person(shell: Shell) -> None:
     for name in ("ci", "laptop"):
         token_of(shell, name)
@@ -81,7 +87,7 @@ def test_tokens_line_up_for_a_person(shell: Shell) -> None:
 
 
 def test_a_name_that_cannot_be_one_is_refused_and_makes_nothing(shell: Shell) -> None:
-    for name in ("", "a b", "deadbeef", "token:ci", "x" * 65):
+    for name in ("", "a b", "deadbeef", "token:", "token:token:ci", "local:ci", "x" * 65):
         assert refused(shell.call("token", "new", name), 2, "invalid_argument")
     assert not (shell.state / "private/tokens.json").exists()
 
