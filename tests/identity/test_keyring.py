@@ -164,6 +164,23 @@ def test_keys_that_nobody_used_for_long_are_fetched_before_they_are_used(world: 
     assert (caught.value.status, world.fetches) == (401, 2)
 
 
+def test_keys_of_that_age_serve_only_once_the_issuer_has_failed_to_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "WAIT_SECONDS", 0.2)
+    ask = world.authenticator
+    assert ask.identify(world.token(OLD)) == world.alice
+    released = threading.Event()
+    world.server.answers["/keys"] = _slow(released, lambda: b"{}")
+    world.age.now += keyring.FRESH_SECONDS
+    try:
+        assert world.fails(ask.identify, OLD) == 503  # it may be withdrawn, as far as is known yet
+    finally:
+        released.set()
+    world.settle()
+    assert ask.identify(world.token(OLD)) == ask.known(world.token(OLD)) == world.alice
+
+
 def test_while_the_issuer_is_down_known_keys_serve_for_a_bounded_time_and_then_nobody(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
