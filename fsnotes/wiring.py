@@ -21,6 +21,8 @@ from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.freshness import Progress
+from fsnotes.http_settings import HttpSettings
+from fsnotes.identity import Authenticator
 from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import Skipped
@@ -231,6 +233,16 @@ def build(
         tuple(upkeeps.values()),
         clock,
     )
+
+
+def authenticator_for(settings: HttpSettings, product: Product) -> Authenticator | None:  # noqa: ARG001
+    """Return how HTTP callers of *product* prove who they are; None where there is only who started the server.
+
+    Raises ConfigurationError for a way that is not there.
+    """
+    if settings.auth is None:
+        return None
+    raise ConfigurationError(f"[http] auth: {settings.auth!r} is not there in this version")
 
 
 def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:

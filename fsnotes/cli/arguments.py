@@ -60,14 +60,19 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
-    top.set_defaults(**_SHARED, folders=[])
+    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None)
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fsnotes")
     _share(top)
 
-    serve = _command(commands, "serve", "serve folders to an MCP client over stdio", server.serve)
+    serve = _command(commands, "serve", "serve folders to MCP clients over stdio or HTTP", server.serve)
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
     serve.add_argument(
-        "--transport", choices=["stdio", "http"], default="stdio", help="only stdio in this version"
+        "--transport", choices=["stdio", "http"], default="stdio", help="stdio (default), or http for several"
+    )
+    serve.add_argument("--host", metavar="ADDRESS", help="for http: what to bind to (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, metavar="N", help="for http: default 8931; 0 takes a free one")
+    serve.add_argument(
+        "--path", dest="endpoint", metavar="PATH", help="for http: the endpoint (default: /mcp)"
     )
 
     examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)

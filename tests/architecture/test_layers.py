@@ -60,7 +60,11 @@ ROOMS: dict[str, Room] = {
         )
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
-    "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
+    "fsnotes.tables": Room((ERRORS,)),
+    "fsnotes.http_settings": Room((ERRORS, "fsnotes.tables")),
+    "fsnotes.config": Room(
+        ("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.tables", *LEXICAL, "sandbox.policy")
+    ),
     "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
     "fsnotes.audit": Room((ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.renaming")),
@@ -191,6 +195,8 @@ ROOMS: dict[str, Room] = {
             "fsnotes.confirm",
             ERRORS,
             "fsnotes.freshness",
+            "fsnotes.http_settings",
+            "fsnotes.identity",
             "fsnotes.indexing",
             "fsnotes.jailing",
             "fsnotes.notes",
@@ -230,6 +236,8 @@ ROOMS: dict[str, Room] = {
             ERRORS,
             "fsnotes.failures",
             "fsnotes.hits",
+            "fsnotes.http_settings",
+            "fsnotes.identity",
             "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.outcomes",
@@ -239,7 +247,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.wiring",
             *LEXICAL,
         ),
-        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic"),
+        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11"),
         may_wait=True,
     ),
     "fsnotes.cli": Room(
@@ -485,7 +493,7 @@ def test_siblings_do_not_know_each_other() -> None:
 
 def test_only_the_server_may_load_the_protocol_or_wait() -> None:
     assert [name for name, room in ROOMS.items() if room.may_wait] == ["fsnotes.server"]
-    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema"}
+    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11"}
     assert [name for name, room in ROOMS.items() if foreign & set(room.packages)] == ["fsnotes.server"]
 
 
