@@ -191,11 +191,12 @@ class HttpApp:
             await self._front.finish(flight)
         return None
 
-    async def drain(self, seconds: float) -> None:
-        """Begin nothing more, and wait for what is under way, for *seconds* at most."""
+    async def drain(self, seconds: float) -> bool:
+        """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended."""
         self.is_draining = True
         if self._limits.requests:
             self._idle = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._idle}, timeout=seconds)
         for flight in self._flights:
             flight.abandoned = True
+        return not self._limits.requests

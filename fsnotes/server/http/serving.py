@@ -165,7 +165,10 @@ async def _run(
     waiting = asyncio.ensure_future(ended.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     if not serving.done():
-        await app.drain(drain_seconds)
+        if not await app.drain(drain_seconds):
+            logger.warning("ended with requests under way")
+            logging.shutdown()
+            os._exit(codes[0])
         server.should_exit = True
     await serving
     return codes[0] if codes else 1

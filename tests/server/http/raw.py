@@ -59,7 +59,7 @@ def posted(
     *,
     port: int,
     path: str = "/mcp",
-    token: str | None = None,
+    bearer: str | None = None,
 ) -> bytes:
     """A good POST of *body*. *fields* change or (None) leave out what it would carry by itself."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -73,8 +73,8 @@ def posted(
         named |= {"MCP-Protocol-Version": VERSION, "Mcp-Method": body["method"]}
         if body["method"] == "tools/call":
             named["Mcp-Name"] = body["params"]["name"]
-    if token is not None:
-        named["Authorization"] = f"Bearer {token}"
+    if bearer is not None:
+        named["Authorization"] = f"Bearer {bearer}"
     carried = {**named, **(fields or {})}
     lines = "".join(f"{name}: {value}\r\n" for name, value in carried.items() if value is not None)
     return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + data
@@ -89,7 +89,11 @@ class Raw:
         if window is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         self.socket.settimeout(SECONDS)
-        self.socket.connect(("127.0.0.1", port))
+        try:
+            self.socket.connect(("127.0.0.1", port))
+        except OSError:
+            self.socket.close()
+            raise
         self._held = b""
 
     def __enter__(self) -> Self:
@@ -116,9 +120,9 @@ class Raw:
         self.send(posted(body, fields, port=self.port, **how))
         return self.read()
 
-    def call(self, tool: str, arguments: Any = None, *, token: str | None = None, **more: Any) -> Answer:
+    def call(self, tool: str, arguments: Any = None, *, bearer: str | None = None, **more: Any) -> Answer:
         """Call a tool."""
-        return self.post(call(1, tool, arguments, **more), token=token)
+        return self.post(call(1, tool, arguments, **more), bearer=bearer)
 
     def _fill(self) -> None:
         chunk = self.socket.recv(1 << 16)
