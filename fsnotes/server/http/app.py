@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -16,6 +17,7 @@ from typing import Any, Final
 from fsnotes.access import Principal
 from fsnotes.identity import Authenticator
 from fsnotes.server.envelope import token_of
+from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
     NOT_JSON,
     Broken,
@@ -26,9 +28,8 @@ from fsnotes.server.frames import (
     error_message,
     parse_frame,
 )
-from fsnotes.server.flights import Flight
 from fsnotes.server.front import Front
-from fsnotes.server.http.bodies import Gone, Receive, TooLong, TooSlow
+from fsnotes.server.http.bodies import Gone, NoRoom, Place, Receive, Room, TooLong, TooSlow
 from fsnotes.server.http.callers import Callers, Refused
 from fsnotes.server.http.exchanges import Exchange, Notices, Watch
 from fsnotes.server.http.headers import accepts, disagreement, is_json
@@ -37,9 +38,14 @@ from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
 from fsnotes.server.loading import LARGE_FRAME
 
+logger = logging.getLogger(__name__)
+
 EVENTS: Final = b"text/event-stream"
 METADATA: Final = b"/.well-known/oauth-protected-resource"
 ACCEPTED: Final = Reply(202)
+
+LONGEST_AT_ONCE: Final = 8
+"""How many messages of the greatest length are held at once; of the usual length, some ten thousand."""
 
 
 class HttpApp:
@@ -66,6 +72,7 @@ class HttpApp:
         self._limits = limits
         self._max_bytes = max_message_bytes
         self._body_seconds = body_seconds
+        self._room = Room(LONGEST_AT_ONCE * max_message_bytes)
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="fsnotes-parse")
         self._flights: set[Flight] = set()
         self._idle: asyncio.Future[None] | None = None
@@ -76,7 +83,13 @@ class HttpApp:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
         exchange = Exchange(scope, receive, send)
-        reply = await self._answer(exchange)
+        try:
+            reply = await self._answer(exchange)
+        except Exception:
+            if exchange.is_begun:
+                raise  # it cannot be answered otherwise any more; the server ends the connection
+            logger.exception("a request was not answered")
+            reply = line(500, "Internal error")
         if reply is not None:
             await exchange.reply(reply)
 
@@ -98,7 +111,8 @@ class HttpApp:
         if not self._limits.enter(principal):
             return later(503, "Too many requests are under way")
         try:
-            return await self._admitted(exchange, principal)
+            with self._room.place(principal) as place:
+                return await self._admitted(exchange, principal, place)
         finally:
             self._limits.leave(principal)
             if not self._limits.requests and self._idle is not None and not self._idle.done():
@@ -120,15 +134,17 @@ class HttpApp:
             return line(405, "Only GET is served here", (b"allow", b"GET, HEAD"))
         return found
 
-    async def _admitted(self, exchange: Exchange, principal: Principal) -> Reply | None:
+    async def _admitted(self, exchange: Exchange, principal: Principal, place: Place) -> Reply | None:
         if not is_json(exchange.headers):
             return line(415, "The body must be application/json in UTF-8, not compressed")
         try:
-            body = await exchange.body(limit=self._max_bytes, seconds=self._body_seconds)
+            body = await exchange.body(place, limit=self._max_bytes, seconds=self._body_seconds)
         except TooLong:
             return message(error_message(None, NOT_JSON.code, NOT_JSON.message), status=413)
         except TooSlow:
             return line(408, "The body did not come in time")
+        except NoRoom:
+            return later(503, "Too many messages are being read")
         except Gone:
             return None
         match await self._parse(body):

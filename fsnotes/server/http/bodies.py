@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, Self
 
+from fsnotes.access import Principal
 from fsnotes.server.http.headers import Headers
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -19,8 +21,63 @@ class TooSlow(Exception):
     """The body did not come in the time that it may take."""
 
 
+class NoRoom(Exception):
+    """Bodies of other requests take up all that may be held at once."""
+
+
 class Gone(Exception):
     """Nobody waits for the answer any more."""
+
+
+class Room:
+    """How many bytes of bodies are held at once, of which one principal has three quarters at most.
+
+    For the event loop alone.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._most_of_one = size - size // 4
+        self._held: Counter[str] = Counter()
+
+    def place(self, principal: Principal) -> Place:
+        """Return a place for one body of *principal*, with nothing in it yet."""
+        return Place(self, principal.name)
+
+    def take(self, owner: str, size: int) -> None:
+        """Hold *size* bytes more for *owner*. Raises NoRoom."""
+        if size > self._left or self._held[owner] + size > self._most_of_one:
+            raise NoRoom
+        self._left -= size
+        self._held[owner] += size
+
+    def give_back(self, owner: str, size: int) -> None:
+        """Hold *size* bytes of *owner* no longer."""
+        self._left += size
+        self._held[owner] -= size
+        if not self._held[owner]:
+            del self._held[owner]
+
+
+class Place:
+    """What the body of one request takes up, until this is left."""
+
+    def __init__(self, room: Room, owner: str) -> None:
+        self._room = room
+        self._owner = owner
+        self._size = 0
+
+    def take(self, size: int) -> None:
+        """Take up *size* bytes more. Raises NoRoom."""
+        self._room.take(self._owner, size)
+        self._size += size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._room.give_back(self._owner, self._size)
+        self._size = 0
 
 
 def declared(headers: Headers) -> int | None:
@@ -31,16 +88,15 @@ def declared(headers: Headers) -> int | None:
     return 0 if length is None else int(length)  # digits alone: `heads` has seen to it
 
 
-async def read_body(receive: Receive, headers: Headers, *, limit: int, seconds: float) -> bytes:
+async def read_body(receive: Receive, headers: Headers, place: Place, *, limit: int, seconds: float) -> bytes:
     """Return the whole body, at most *limit* bytes of it and within *seconds*.
 
-    Raises TooLong before more than that is held, at once where the length is declared; TooSlow; Gone.
+    Raises TooLong before more than that is held, at once where the length is declared; NoRoom; TooSlow; Gone.
     """
     length = declared(headers)
     if length is not None and length > limit:
         raise TooLong
-    parts: list[bytes] = []
-    held = 0
+    held = bytearray()
     try:
         async with asyncio.timeout(seconds):
             while True:
@@ -48,11 +104,13 @@ async def read_body(receive: Receive, headers: Headers, *, limit: int, seconds: 
                 if event["type"] != "http.request":
                     raise Gone
                 part = event.get("body", b"")
-                held += len(part)
-                if held > limit:
+                if len(held) + len(part) > limit:
                     raise TooLong
-                parts.append(part)
+                place.take(len(part))
+                if not held and not event.get("more_body", False):
+                    return bytes(part)
+                held += part
                 if not event.get("more_body", False):
-                    return parts[0] if len(parts) == 1 else b"".join(parts)
+                    return bytes(held)
     except TimeoutError:
         raise TooSlow from None

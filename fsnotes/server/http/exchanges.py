@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from fsnotes.server.flights import Flight
-from fsnotes.server.http.bodies import Gone, Receive, declared, read_body
+from fsnotes.server.http.bodies import Place, Receive, declared, read_body
 from fsnotes.server.http.headers import Headers
 from fsnotes.server.http.replies import ALWAYS, Reply, Send, encoded, send_reply
 
@@ -34,15 +34,17 @@ class Exchange:
         self._receive = receive
         self._send = send
         self._is_read = declared(self.headers) == 0
+        self.is_begun = False
 
-    async def body(self, *, limit: int, seconds: float) -> bytes:
+    async def body(self, place: Place, *, limit: int, seconds: float) -> bytes:
         """Return the body of the request. Raises what `read_body` raises."""
-        read = await read_body(self._receive, self.headers, limit=limit, seconds=seconds)
+        read = await read_body(self._receive, self.headers, place, limit=limit, seconds=seconds)
         self._is_read = True
         return read
 
     async def reply(self, reply: Reply) -> None:
         """Send a whole response. Where the request was not read to its end, the connection ends with it."""
+        self.is_begun = True
         await send_reply(self._send, reply, close=not self._is_read)
 
     async def is_gone(self) -> bool:
@@ -62,6 +64,7 @@ class Exchange:
 
     async def begin_events(self) -> None:
         """Begin a response that is a stream of events."""
+        self.is_begun = True
         fields = [*ALWAYS, (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
         await self._send({"type": "http.response.start", "status": 200, "headers": fields})
 
@@ -117,13 +120,12 @@ class Notices:
         while True:
             await self._came.wait()
             self._came.clear()
-            if answer.done():
-                return begun
+            is_answered = answer.done()
+            # What was told before the answer is sent before it, too.
             while self._unsent:
                 if not begun:
                     begun = True
                     await exchange.begin_events()
                 await exchange.event(self._unsent.popleft(), last=False)
-
-
-__all__ = ["Exchange", "Gone", "Notices", "Watch"]
+            if is_answered:
+                return begun

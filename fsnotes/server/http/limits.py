@@ -42,9 +42,9 @@ class Bucket:
         return self._left >= self._burst
 
     def _fill(self, now: float) -> None:
-        # A clock that goes back gives nothing.
+        # A clock that goes back gives nothing, and gives nothing twice when it comes on again.
         self._left = min(self._burst, self._left + max(0.0, now - self._at) * self._rate)
-        self._at = now
+        self._at = max(self._at, now)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fsnotes.access import Principal
+from fsnotes.server.http.bodies import NoRoom, Room
 from fsnotes.server.http.limits import MOST_TALLIES, Bucket, Limits
 from tests.server.http.conftest import Served
 from tests.server.http.raw import Answer, ping, posted
@@ -83,6 +84,45 @@ def test_principals_that_have_nothing_under_way_and_nothing_spent_are_forgotten(
         some.leave(Principal(f"token:{number}"))
     assert len(some._tallies) <= MOST_TALLIES + 1
     assert {ALICE.name, BOB.name} <= some._tallies.keys()
+
+
+def test_bodies_take_up_room_until_they_are_left_and_one_principal_has_three_quarters() -> None:
+    room = Room(100)
+    with room.place(ALICE) as first, room.place(ALICE) as second, room.place(BOB) as other:
+        first.take(50)
+        second.take(25)
+        for place, size in ((second, 1), (first, 1), (other, 26)):
+            with pytest.raises(NoRoom):
+                place.take(size)
+        other.take(25)
+        with room.place(Principal("token:carol")) as none, pytest.raises(NoRoom):
+            none.take(1)
+    with room.place(BOB) as all_of_it:
+        all_of_it.take(75)
+
+
+def test_bodies_that_are_being_read_leave_room_for_another_s(serving: Start) -> None:
+    served = serving(auth="issued", max_message_bytes=4096)
+    most = 6 * 4096  # three quarters of eight messages
+    held = [served.connect() for _ in range(6)]
+    try:
+        for raw in held:
+            raw.send(posted(b"x" * 4095, {"Content-Length": "4096"}, port=served.port, bearer="alice-token"))
+        with served.connect() as raw:
+            answer = raw.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+            while answer.status == 400:  # not all of it has been read yet
+                with served.connect() as again:
+                    answer = again.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+            assert answer.status == 503
+        with served.connect() as raw:
+            assert raw.post(ping(), bearer="bob-token").status == 200
+        held[0].send(b"x")
+        assert held[0].read().status == 400
+        with served.connect() as raw:
+            assert raw.post(ping(), bearer="alice-token").status == 200
+    finally:
+        for raw in held:
+            raw.socket.close()
 
 
 def line_of(answer: Answer) -> str:
