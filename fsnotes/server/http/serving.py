@@ -115,7 +115,8 @@ def serve_http(
         max_message_bytes=settings.max_message_bytes,
         body_seconds=http.body_seconds,
     )
-    logger.info("serving on port %d", port)
+    shown = f"[{http.host}]" if ":" in http.host else http.host
+    logger.info("serving on http://%s:%d%s", shown, port, http.path)
     code = asyncio.run(_run(app, front, _config(app, http), listening, drain_seconds=http.drain_seconds))
     front.close()
     callers.close()
