@@ -20,7 +20,7 @@ RESERVED: Final = ("/healthz", "/readyz", "/.well-known")
 _HOUR: Final = 3600
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _AUTHORITY: Final = re.compile(
-    r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?:0|[1-9][0-9]{0,4}))?"
+    r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(0|[1-9][0-9]{0,4}))?"
 )
 
 
@@ -99,14 +99,8 @@ def is_path(path: str) -> bool:
 
 def is_authority(text: str) -> bool:
     """Say whether *text* is what a `Host` header can be: a name or address in lower case, maybe with a port."""
-    if _AUTHORITY.fullmatch(text) is None:
-        return False
-    port = (
-        text[text.rindex("]") + 1 :]
-        if text.startswith("[")
-        else text.partition(":")[1] + text.partition(":")[2]
-    )
-    return not port or int(port[1:]) <= 65_535
+    match = _AUTHORITY.fullmatch(text)
+    return match is not None and is_port(int(match[1] or 0))
 
 
 def is_origin(text: str) -> bool:
