@@ -186,7 +186,7 @@ def read_http(table: Table) -> HttpSettings:
         is_set = getattr(settings, key) is not None
         if is_set and way != "jwt":
             raise ConfigurationError(f'[http] {key} is only for auth = "jwt"')
-        if not is_set and way == "jwt":
+        if not is_set and way == "jwt" and key != "jwks_url":
             raise ConfigurationError(f'[http] {key} is missing: auth = "jwt" needs it')
     return settings
 

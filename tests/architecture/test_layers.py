@@ -282,6 +282,7 @@ ROOMS: dict[str, Room] = {
 
 # Imports inside functions. (importing module or room, what it imports): why it may.
 LAZY: dict[tuple[str, str], str] = {
+    ("fsnotes.wiring", "fsnotes.identity.jwts"): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
     ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
     ("sandbox.root", "sandbox.watcher"): "workers watch nothing, and what they load costs their start",
     ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",

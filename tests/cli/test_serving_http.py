@@ -23,10 +23,12 @@ LISTENING = re.compile(rb"serving on http://\S+:(\d+)(/\S+)\n")
 
 
 @contextmanager
-def served(shell: Shell, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def served(
+    shell: Shell, *arguments: str, folder: str | None = "Notes"
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Serve on a port that the system chooses; it is in the log."""
     options = (*HTTP, "--port", "0", "--log-level", "info", "--jail", "off", *arguments)
-    with serving(shell, "Notes", *options) as process:
+    with serving(shell, *([] if folder is None else [folder]), *options) as process:
         assert process.stderr is not None
         line = process.stderr.readline()
         match = LISTENING.search(line)
@@ -88,15 +90,6 @@ def test_without_authentication_nothing_but_loopback_is_served(shell: Shell, hos
     assert refused(done, 2, "invalid_argument")
     assert "can be reached from elsewhere" in done.err
     assert not (shell.home / ".local").exists()
-
-
-@pytest.mark.parametrize("auth", ["token", "jwt"])
-def test_a_way_to_authenticate_that_is_not_there_is_not_left_out(shell: Shell, auth: str) -> None:
-    jwt = 'issuer = "https://a.example"\naudience = "https://b.example/mcp"\njwks_url = "https://a.example/keys"\n'
-    shell.configure(
-        f'[http]\nport = 0\nauth = "{auth}"\n{jwt if auth == "jwt" else ""}[jail]\nmode = "off"\n'
-    )
-    assert refused(shell.call("serve", "Notes", *HTTP), 2, "invalid_argument")
 
 
 def test_a_port_that_is_taken_and_a_host_that_is_not_here_are_refused(shell: Shell) -> None:

@@ -27,7 +27,6 @@ from fsnotes.server.loading import ServerSettings, front_of
 
 if TYPE_CHECKING:
     from fsnotes.identity import Authenticator
-    from fsnotes.server.front import Front
     from fsnotes.wiring import Product
 
 logger = logging.getLogger(__name__)
@@ -117,7 +116,7 @@ def serve_http(
     )
     shown = f"[{http.host}]" if ":" in http.host else http.host
     logger.info("serving on http://%s:%d%s", shown, port, http.path)
-    code = asyncio.run(_run(app, front, _config(app, http), listening, drain_seconds=http.drain_seconds))
+    code = asyncio.run(_run(app, _config(app, http), listening, drain_seconds=http.drain_seconds))
     front.close()
     callers.close()
     if front.is_busy:
@@ -147,7 +146,7 @@ def _config(app: HttpApp, http: HttpSettings) -> uvicorn.Config:
 
 
 async def _run(
-    app: HttpApp, front: Front, config: uvicorn.Config, listening: socket.socket, *, drain_seconds: float
+    app: HttpApp, config: uvicorn.Config, listening: socket.socket, *, drain_seconds: float
 ) -> int:
     loop = asyncio.get_running_loop()
     server = _Server(config)
