@@ -11,6 +11,7 @@ import ast
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -365,6 +366,7 @@ def within(module: str, place: str) -> bool:
     return module == place or module.startswith(place + ".")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the product by its dotted name."""
     found = {}
@@ -381,6 +383,13 @@ class Import:
     names: tuple[str, ...]
     line: int
     lazy: bool
+
+
+@cache
+def imports_of(module: str) -> tuple[Import, ...]:
+    """Every import of a module of the product, read once for all tests."""
+    found = modules()
+    return tuple(imports(ast.parse(found[module].read_text(encoding="utf-8")), frozenset(found)))
 
 
 def imports(tree: ast.Module, known: frozenset[str]) -> list[Import]:
@@ -505,12 +514,8 @@ def test_every_lazy_import_that_is_allowed_exists(entry: tuple[str, str]) -> Non
     absent = _absent(who, found)
     if absent:
         pytest.skip(f"{absent} is not there yet")
-    paths = [path for module, path in found.items() if within(module, who)]
     lazy = {
-        item.target
-        for path in paths
-        for item in imports(ast.parse(path.read_text(encoding="utf-8")), frozenset(found))
-        if item.lazy
+        item.target for module in found if within(module, who) for item in imports_of(module) if item.lazy
     }
     assert [target for target in lazy if within(target, what)] != []
 
@@ -665,10 +670,9 @@ def _absent(module: str, found: dict[str, Path]) -> str | None:
         seen.add(name)
         if name not in found:
             return name
-        tree = ast.parse(found[name].read_text(encoding="utf-8"))
         waiting += [
             item.target
-            for item in imports(tree, frozenset(found))
+            for item in imports_of(name)
             if item.target.split(".")[0] in {"sandbox", "fsnotes"} and not item.lazy
         ]
     return None
