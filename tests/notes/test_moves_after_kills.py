@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import Any
@@ -35,9 +32,9 @@ from sandbox.names import ROOT, RelPath
 from sandbox.root import Root
 from sandbox.steps import Step
 from tests.disk import Tree
-from tests.mounts import REPOSITORY
 from tests.notes.conftest import Vault
 from tests.notes.killed_moves import MOVES, runner
+from tests.notes.killing import killing
 from tests.notes.movers import move
 from tests.notes.test_move_kills import NOTES
 
@@ -86,18 +83,10 @@ CASES = [(what, name) for what, follow in NEXT.items() for name in follow]
 @pytest.fixture(scope="module")
 def kill() -> Iterator[Kill]:
     """Let a process make a move in a workspace and be killed in a step."""
-    command = [sys.executable, "-m", "tests.notes.killed_moves"]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with killing() as run:
 
         def killed(disk: Tree, part: str, what: str, step: str) -> None:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            given = [what, disk.path("root"), part, disk.resolver, str(step), "1"]
-            process.stdin.write(json.dumps(given) + "\n")
-            process.stdin.flush()
-            assert int(process.stdout.readline()) == -signal.SIGKILL
+            assert run(disk, part, what, step, 1) == -signal.SIGKILL
 
         yield killed
 
