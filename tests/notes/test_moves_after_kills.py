@@ -134,6 +134,7 @@ def wanted(
     return found
 
 
+@pytest.mark.turns("step", "name")
 @pytest.mark.parametrize(
     ("step", "knows"),
     [*((step, "a process of before the kill") for step in STEPS), (Step.MOVE_DURABLE, "a later process")],
@@ -349,6 +350,7 @@ def test_one_end_of_a_move_is_enough_to_see_what_became_of_it(
 ENTRY = "20260728T101112Z-" + "0" * 32
 
 
+@pytest.mark.turns("step", "target", "note", "between")
 @pytest.mark.parametrize("between", ["nothing", "another change"])
 @pytest.mark.parametrize("note", ["the moved one", "a linking one"])
 @pytest.mark.parametrize("target", ["other/b", "x/y/b"])
