@@ -826,8 +826,8 @@ def test_commands_for_people_are_closed_too(shell: Shell) -> None:
     """What its notes do to a process is not known, and theirs has no walls."""
     shell.write("a.md", "text")
     close(shell)
-    for words in (("read", "a"), ("list",), ("create", "b", "--content", "x")):
-        done = shell.there(*words)
+    for command, *words in (("read", "a"), ("list",), ("create", "b", "--content", "x")):
+        done = shell.call(command, "-w", str(shell.vault), *words)
         assert (done.code, done.out) == (1, "")
         notice, *_, error = done.err.splitlines()
         assert notice == (
