@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import doctor, edits, indexes, keys, links, moves, notes, search, server, tags
+from fsnotes.cli.commands import doctor, edits, indexes, keys, links, moves, notes, search, server, tags
 from fsnotes.cli.console import one_line
-from fsnotes.link_pages import DIRECTIONS
-from fsnotes.listings import MAX_LIMIT, SORTS
+from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, SORTS
 
 _EPILOG: Final = (
     "exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"

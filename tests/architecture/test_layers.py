@@ -37,9 +37,12 @@ ROOMS: dict[str, Room] = {
     "fsnotes": Room(),
     "fsnotes.version": Room(("fsnotes",)),
     "fsnotes.errors": Room(),
+    "fsnotes.vocabulary": Room(),
     "fsnotes.pages": Room((ERRORS,)),
     "fsnotes.notes.markdown": Room(("sandbox.records",)),
-    "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml", "re2")),
+    "fsnotes.notes": Room(
+        (ERRORS, "fsnotes.notes.markdown", "fsnotes.vocabulary", "sandbox"), ("ruamel.yaml", "re2")
+    ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.identity": Room(("fsnotes.access", ERRORS), ("jwt", "cryptography")),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
@@ -80,6 +83,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",
+            "fsnotes.vocabulary",
             *LEXICAL,
         )
     ),
@@ -256,14 +260,13 @@ ROOMS: dict[str, Room] = {
             "fsnotes.findings",
             "fsnotes.freshness",
             "fsnotes.hits",
-            "fsnotes.link_pages",
-            "fsnotes.listings",
             "fsnotes.outcomes",
             "fsnotes.quarantine",
             "fsnotes.server",
             "fsnotes.service",
             "fsnotes.state",
             "fsnotes.version",
+            "fsnotes.vocabulary",
             "fsnotes.wiring",
             *LEXICAL,
         )
@@ -311,8 +314,6 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
     ("fsnotes.cli", "fsnotes.audit"): frozenset({"AuditLog"}),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
-    ("fsnotes.cli", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
-    ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
 }
 
 # Standard library modules that only some may use, and those some may not.
