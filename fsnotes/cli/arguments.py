@@ -7,7 +7,20 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli.commands import doctor, edits, indexes, keys, links, moves, notes, search, server, tags
+from fsnotes.cli.clients import CLIENTS
+from fsnotes.cli.commands import (
+    doctor,
+    edits,
+    indexes,
+    keys,
+    links,
+    moves,
+    notes,
+    search,
+    server,
+    snippets,
+    tags,
+)
 from fsnotes.cli.console import one_line
 from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, SORTS
 
@@ -36,10 +49,13 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Take what comes last as the late argument: argparse itself decides too soon that it was left out."""
         found, rest = super().parse_known_args(args, namespace)
-        if self.late and len(rest) == 1 and getattr(found, self.late) is None:
-            word = rest[0]
-            if word == "-" or " " in word or not word.startswith("-"):  # as argparse tells words from options
-                setattr(found, self.late, word)
+        if self.late and rest and all(_is_word(word) for word in rest):
+            before = getattr(found, self.late)
+            if isinstance(before, list):
+                setattr(found, self.late, [*before, *rest])
+                rest = []
+            elif before is None and len(rest) == 1:
+                setattr(found, self.late, rest[0])
                 rest = []
         return found, rest
 
@@ -47,6 +63,10 @@ class _Parser(argparse.ArgumentParser):
         """End with one line. It repeats words from outside: a shell's `*` brings in any file's name."""
         line = f"fsnotes: invalid_argument: {message}; {self.prog} --help shows what it takes"
         self.exit(2, one_line(line) + "\n")
+
+
+def _is_word(word: str) -> bool:
+    return word == "-" or " " in word or not word.startswith("-")  # as argparse tells words from options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,12 +84,14 @@ def parser() -> argparse.ArgumentParser:
     _share(top)
 
     serve = _command(commands, "serve", "serve folders to an MCP client over stdio", server.serve)
+    serve.late = "folders"
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
     serve.add_argument(
         "--transport", choices=["stdio", "http"], default="stdio", help="only stdio in this version"
     )
 
     examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)
+    examined.late = "folders"
     examined.add_argument(
         "folders", nargs="*", metavar="DIR", help="a folder to examine, as serve would have it"
     )
@@ -77,6 +99,16 @@ def parser() -> argparse.ArgumentParser:
     examined.add_argument(
         "--clear", metavar="NAME", help="open a workspace again that was closed for breaches"
     )
+
+    shown = _command(
+        commands, "snippet", "print configuration for a client, ready to be pasted", snippets.snippet
+    )
+    shown.late = "folders"
+    shown.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
+    shown.add_argument(
+        "folders", nargs="*", metavar="DIR", help="a folder to serve (default: what is configured)"
+    )
+    shown.add_argument("--json", action="store_true", help="the same for programs, with where it goes")
 
     _command(commands, "demo", "play a sample workspace in a temporary folder", server.demo)
 

@@ -16,6 +16,8 @@ from fsnotes.cli.logs import start_logging
 from fsnotes.config import Choices, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
 from fsnotes.service import Service
+from sandbox.errors import InvalidUri
+from sandbox.uris import FileUri
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,8 @@ class Session:
 
 def settings_for(options: argparse.Namespace, folders: tuple[str, ...] = ()) -> Settings:
     """Load the configuration for this user and this environment."""
-    home = _home()
-    return load(
+    home = home_folder()
+    settings = load(
         Choices(
             config=_at_home(options.config, home),
             state_dir=_at_home(options.state_dir, home),
@@ -49,6 +51,19 @@ def settings_for(options: argparse.Namespace, folders: tuple[str, ...] = ()) -> 
         environ=os.environ,
         home=home,
     )
+    for workspace in settings.workspaces:
+        _check_uri(workspace)
+    return settings
+
+
+def _check_uri(workspace: WorkspaceSettings) -> None:
+    """Refuse a folder that no call could name: not everybody who reads a path tells a backslash from a separator."""
+    try:
+        FileUri.from_path(workspace.path)
+    except InvalidUri as error:
+        raise ConfigurationError(
+            f"folder {shown(workspace.path)}: no URI can name it ({error.reason}): rename it"
+        ) from error
 
 
 @contextmanager
@@ -67,7 +82,16 @@ def session(options: argparse.Namespace, console: Console) -> Iterator[Session]:
         product.close()
 
 
-def _home() -> str:
+def absolute(path: str) -> str:
+    """Return *path*, of the command line or the environment, as one that means the same in every folder."""
+    written = _expanded(path, home_folder())
+    spelled = os.path.abspath(written)
+    # `x/../y` is not `y` where x is a link.
+    real = os.path.realpath(written)
+    return spelled if os.path.realpath(spelled) == real else real
+
+
+def home_folder() -> str:
     """Return the user's home folder. An environment without HOME, or with a useless one, is not an error."""
     home = os.environ.get("HOME", "")
     if not os.path.isabs(home):
@@ -113,7 +137,7 @@ def _named(
     for workspace in settings.workspaces:
         if workspace.name == wanted:
             return settings, workspace
-    folder = _expanded(wanted, _home())
+    folder = _expanded(wanted, home_folder())
     if not os.path.isdir(folder):
         raise ConfigurationError(f"-w {shown(wanted)}: neither a configured workspace nor a folder")
     path = os.path.realpath(folder)
