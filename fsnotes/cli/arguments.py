@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from fsnotes import __version__
 from fsnotes.cli.clients import CLIENTS
 from fsnotes.cli.commands import (
+    completion,
     doctor,
     edits,
     indexes,
@@ -109,6 +110,14 @@ def parser() -> argparse.ArgumentParser:
         "folders", nargs="*", metavar="DIR", help="a folder to serve (default: what is configured)"
     )
     shown.add_argument("--json", action="store_true", help="the same for programs, with where it goes")
+
+    completed = _command(
+        commands, "completion", "print what a shell needs to complete commands", completion.completion
+    )
+    completed.add_argument("shell", nargs="?", choices=["bash", "zsh", "fish"], help="the shell")
+    completed.add_argument(
+        "--workspaces", action="store_true", help="print the names of the workspaces, as the scripts ask"
+    )
 
     _command(commands, "demo", "play a sample workspace in a temporary folder", server.demo)
 

@@ -38,6 +38,7 @@ class Deferred:
         return Command(self._module, function)
 
 
+completion: Final = Deferred("completion")
 doctor: Final = Deferred("doctor")
 edits: Final = Deferred("edits")
 indexes: Final = Deferred("indexes")

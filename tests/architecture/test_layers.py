@@ -295,6 +295,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
+    ("fsnotes.cli.completion", "fsnotes.cli"): "the grammar names the command that reads it",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
         "fsnotes.server.loading",
