@@ -23,6 +23,7 @@ from fsnotes.cli.commands import (
     tags,
 )
 from fsnotes.cli.console import one_line
+from fsnotes.cli.examples import EXAMPLES
 from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, SORTS
 
 _EPILOG: Final = (
@@ -59,6 +60,11 @@ class _Parser(argparse.ArgumentParser):
                 setattr(found, self.late, rest[0])
                 rest = []
         return found, rest
+
+    def format_help(self) -> str:
+        """Return the help, with an example at its end, on a line of its own to be copied."""
+        example = EXAMPLES.get(self.prog)
+        return super().format_help() + (f"\nexample:\n  {example}\n" if example else "")
 
     def error(self, message: str) -> NoReturn:
         """End with one line. It repeats words from outside: a shell's `*` brings in any file's name."""
