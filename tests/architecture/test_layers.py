@@ -269,7 +269,8 @@ ROOMS: dict[str, Room] = {
             "fsnotes.vocabulary",
             "fsnotes.wiring",
             *LEXICAL,
-        )
+        ),
+        ("rich",),
     ),
     "fsnotes.__main__": Room(("fsnotes.cli",)),
 }
@@ -296,6 +297,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
     ("fsnotes.cli.completion", "fsnotes.cli"): "the grammar names the command that reads it",
+    ("fsnotes.cli.showing", "fsnotes.cli.tables"): "rich: 60 ms, and only a terminal needs it",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
         "fsnotes.server.loading",
