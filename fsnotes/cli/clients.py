@@ -78,6 +78,10 @@ def _stdio(start: Start) -> dict[str, Any]:
     return {"type": "stdio", **_plain(start)}
 
 
+def _compact(document: dict[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=True)
+
+
 def _toml(table: tuple[str, ...], entry: dict[str, Any]) -> str:
     header = ".".join((*table, NAME))
     lines = [f"{key} = {_toml_value(value)}" for key, value in entry.items()]
@@ -123,7 +127,7 @@ CLIENTS: Final[dict[str, Client]] = {
         table=("servers",),
         entry=_stdio,
         expands=_BRACED,
-        add=lambda start: ["code", "--add-mcp", json.dumps({"name": NAME, **_stdio(start)})],
+        add=lambda start: ["code", "--add-mcp", _compact({"name": NAME, **_plain(start)})],
         source="code.visualstudio.com/docs/agents/reference/mcp-configuration, read 2026-12-01",
     ),
     "cursor": Client(
