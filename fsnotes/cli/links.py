@@ -50,7 +50,7 @@ def links(options: argparse.Namespace, console: Console) -> int:
 
 def _orphans(options: argparse.Namespace, console: Console) -> int:
     if options.direction is not None or options.limit is not None or options.cursor is not None:
-        raise InvalidArgument("orphans", "it goes with a folder and with nothing else")
+        raise InvalidArgument("orphans", "it goes with a folder and with nothing else, so leave out the rest")
     with session(options, console) as here:
         listed = here.service.orphans(here.call, here.uri, options.path)
     document = listed.document()

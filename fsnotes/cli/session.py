@@ -139,7 +139,9 @@ def _named(
             return settings, workspace
     folder = _expanded(wanted, home_folder())
     if not os.path.isdir(folder):
-        raise ConfigurationError(f"-w {shown(wanted)}: neither a configured workspace nor a folder")
+        raise ConfigurationError(
+            f"-w {shown(wanted)}: neither a configured workspace nor a folder; name one that is there"
+        )
     path = os.path.realpath(folder)
     for workspace in settings.workspaces:
         if path != workspace.path and _is_within(path, workspace.path):
