@@ -21,6 +21,9 @@ from fsnotes.errors import ConfigurationError
 PLACEHOLDER: Final = "Notes"
 """The folder of the home folder that stands where nobody has named one."""
 
+_CACHE: Final = f"{os.sep}.cache{os.sep}"
+"""Where tools lie that were fetched to be run once (`uvx`, `pipx run`)."""
+
 _TRY_SECONDS: Final = 20.0
 
 
@@ -37,6 +40,10 @@ def snippet(options: argparse.Namespace, console: Console) -> int:
         raise ConfigurationError(
             f"{client.title} would replace a part of {shown(word)} by a variable: configure the folder as a workspace,"
             " and leave it out here"
+        )
+    if _CACHE in program[0]:
+        console.complain(
+            "this program lies in a cache that may be emptied: install it (pipx install fsnotes)"
         )
     _warn_of_environment(program, console)
     if options.json:

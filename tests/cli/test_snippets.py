@@ -291,6 +291,18 @@ def test_a_program_that_needs_this_environment_is_not_passed_off_as_one_that_sta
     assert shell.run("snippet", "codex", "Notes") == Done(0, *_both(shell))
 
 
+@pytest.mark.parametrize(("place", "warned"), [(".cache/uv/archive/bin", True), ("cache/bin", False)])
+def test_a_program_in_a_cache_is_named_with_a_warning(shell: Shell, place: str, *, warned: bool) -> None:
+    """As `uvx fsnotes snippet` would have it."""
+    script = shell.home / place / "fsnotes"
+    script.parent.mkdir(parents=True)
+    script.write_text("import sys\nfrom fsnotes.cli import main\nsys.exit(main())\n")
+    script.chmod(0o755)
+    done = shell.run("snippet", "codex", "Notes", command=[sys.executable, str(script)])
+    assert _codex(done.out)[0] == str(script)
+    assert ("in a cache" in done.err) is warned
+
+
 def _both(shell: Shell) -> tuple[str, str]:
     done = shell.call("snippet", "codex", "Notes")
     return done.out, done.err
