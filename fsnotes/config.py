@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from fsnotes.access import Principal, Right, Rule
 from fsnotes.errors import ConfigurationError
+from fsnotes.http_settings import HttpSettings, read_http
+from fsnotes.tables import Table, one_of, positive
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath, display
 from sandbox.policy import MOST_ENTRIES, HardLinks, Links, Mounts, Policy, Quota
@@ -50,8 +52,11 @@ class Settings:
     confirm_ttl_seconds: float = 300.0
     decline_memory_seconds: float = 60.0
     max_message_bytes: int = 8 * _MEGABYTE
+    audit_max_bytes: int = 64 * _MEGABYTE
+    audit_keep: int | None = None
     log_level: str = "warning"
     log_format: str = "text"
+    http: HttpSettings = field(default_factory=HttpSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,9 @@ class Choices:
     legacy: str | None = None
     log_level: str | None = None
     log_format: str | None = None
+    host: str | None = None
+    port: int | None = None
+    path: str | None = None
     folders: tuple[str, ...] = ()
 
 
@@ -89,13 +97,16 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
         settings = file.apply(settings)
     settings = _add_folders(settings, choices.folders, principal=principal)
     if choices.jail is not None:
-        settings = replace(settings, jail_mode=_one_of(choices.jail, _JAIL_MODES, "--jail"))
+        settings = replace(settings, jail_mode=one_of(choices.jail, _JAIL_MODES, "--jail"))
     if choices.jail_level is not None:
-        settings = replace(settings, jail_level=_one_of(choices.jail_level, _JAIL_LEVELS, "--jail-level"))
+        settings = replace(settings, jail_level=one_of(choices.jail_level, _JAIL_LEVELS, "--jail-level"))
     if choices.log_level is not None:
-        settings = replace(settings, log_level=_one_of(choices.log_level, _LOG_LEVELS, "--log-level"))
+        settings = replace(settings, log_level=one_of(choices.log_level, _LOG_LEVELS, "--log-level"))
     if choices.log_format is not None:
-        settings = replace(settings, log_format=_one_of(choices.log_format, _LOG_FORMATS, "--log-format"))
+        settings = replace(settings, log_format=one_of(choices.log_format, _LOG_FORMATS, "--log-format"))
+    settings = replace(
+        settings, http=settings.http.bound_to(host=choices.host, port=choices.port, path=choices.path)
+    )
     if choices.legacy not in (None, "off"):
         raise ConfigurationError("--legacy on: older protocol revisions are not served by this version")
     if choices.read_only:
@@ -132,91 +143,39 @@ def _read_toml(path: str) -> dict[str, Any]:
         raise ConfigurationError(f"configuration {display(path)}: {error}") from error
 
 
-def _one_of(value: Any, allowed: Iterable[str], where: str) -> str:
-    if value not in tuple(allowed):
-        raise ConfigurationError(f"{where}: one of {', '.join(allowed)}, not {value!r}")
-    return str(value)
-
-
-class _Table:
-    """One TOML table, whose keys are taken one by one; `end` refuses what is left."""
-
-    def __init__(self, value: Any, name: str) -> None:
-        if not isinstance(value, dict):
-            raise ConfigurationError(f"[{name}] must be a table")
-        self._left: dict[str, Any] = dict(value)
-        self.name = name
-
-    def take(
-        self, key: str, kind: type, default: Any = None, *, check: Callable[[Any], bool] | None = None
-    ) -> Any:
-        if key not in self._left:
-            return default
-        value = self._left.pop(key)
-        fits = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)
-        if (
-            not fits
-            or (isinstance(value, bool) and kind is not bool)
-            or (check is not None and not check(value))
-        ):
-            raise ConfigurationError(f"[{self.name}] {key}: {value!r} does not fit")
-        return value
-
-    def need(self, key: str, kind: type) -> Any:
-        if key not in self._left:
-            raise ConfigurationError(f"[{self.name}] {key} is missing")
-        return self.take(key, kind)
-
-    def strings(self, key: str) -> tuple[str, ...] | None:
-        value = self.take(key, list)
-        if value is None:
-            return None
-        if not all(isinstance(item, str) for item in value):
-            raise ConfigurationError(f"[{self.name}] {key}: a list of strings is expected")
-        return tuple(value)
-
-    def end(self) -> None:
-        for key in self._left:
-            raise ConfigurationError(f"[{self.name}] has no setting {key!r}")
-
-
-def _positive(bound: float) -> Callable[[Any], bool]:
-    return lambda value: 0 < value <= bound
-
-
 class _File:
     """A configuration file, checked whole before any of it is used."""
 
     def __init__(self, document: dict[str, Any], *, home: str, base: str) -> None:
         self._home = home
         self._base = base
-        known = {"server", "jail", "confirm", "workspace", "grant", "http"}
+        known = {"server", "jail", "confirm", "workspace", "grant", "http", "audit"}
         for key in document:
             if key not in known:
                 raise ConfigurationError(f"the configuration has no table {key!r}")
-        if "http" in document:
-            raise ConfigurationError("[http]: this version serves stdio only")
-        self._server = _Table(document.get("server", {}), "server")
-        self._jail = _Table(document.get("jail", {}), "jail")
-        self._confirm = _Table(document.get("confirm", {}), "confirm")
+        self._server = Table(document.get("server", {}), "server")
+        self._jail = Table(document.get("jail", {}), "jail")
+        self._confirm = Table(document.get("confirm", {}), "confirm")
+        self._audit = Table(document.get("audit", {}), "audit")
+        self._http = Table(document.get("http", {}), "http")
         self._workspaces = self._tables(document, "workspace")
         self._grants = self._tables(document, "grant")
         stated = self._server.take("state_dir", str, check=bool)
         self.state_dir: str | None = self._absolute(stated) if stated else None
 
     @staticmethod
-    def _tables(document: dict[str, Any], name: str) -> list[_Table]:
+    def _tables(document: dict[str, Any], name: str) -> list[Table]:
         value = document.get(name, [])
         if not isinstance(value, list):
             raise ConfigurationError(f"{name} must be written as [[{name}]]")
-        return [_Table(item, name) for item in value]
+        return [Table(item, name) for item in value]
 
     def _absolute(self, path: str) -> str:
         return os.path.join(self._base, _from_home(path, self._home) or path)
 
     def apply(self, settings: Settings) -> Settings:
         server, jail, confirm = self._server, self._jail, self._confirm
-        log_level = _one_of(
+        log_level = one_of(
             server.take("log_level", str, settings.log_level), _LOG_LEVELS, "[server] log_level"
         )
         legacy = server.take("legacy", bool, default=False)
@@ -233,15 +192,15 @@ class _File:
                 settings.max_message_bytes,
                 check=lambda n: 4096 <= n <= 64 * _MEGABYTE,
             ),
-            jail_mode=_one_of(jail.take("mode", str, settings.jail_mode), _JAIL_MODES, "[jail] mode"),
-            jail_level=_one_of(jail.take("level", str, settings.jail_level), _JAIL_LEVELS, "[jail] level"),
+            jail_mode=one_of(jail.take("mode", str, settings.jail_mode), _JAIL_MODES, "[jail] mode"),
+            jail_level=one_of(jail.take("level", str, settings.jail_level), _JAIL_LEVELS, "[jail] level"),
             call_deadline_seconds=float(
                 jail.take(
-                    "call_deadline_seconds", float, settings.call_deadline_seconds, check=_positive(3600)
+                    "call_deadline_seconds", float, settings.call_deadline_seconds, check=positive(3600)
                 )
             ),
             confirm_ttl_seconds=float(
-                confirm.take("ttl_seconds", float, settings.confirm_ttl_seconds, check=_positive(3600))
+                confirm.take("ttl_seconds", float, settings.confirm_ttl_seconds, check=positive(3600))
             ),
             decline_memory_seconds=float(
                 confirm.take(
@@ -252,8 +211,17 @@ class _File:
                 )
             ),
         )
-        for table in (server, jail, confirm):
+        audit = self._audit
+        settings = replace(
+            settings,
+            audit_max_bytes=audit.take(
+                "max_bytes", int, settings.audit_max_bytes, check=lambda n: 65_536 <= n <= _PEBIBYTE
+            ),
+            audit_keep=audit.take("keep", int, check=positive(1_000_000)),
+        )
+        for table in (server, jail, confirm, audit):
             table.end()
+        settings = replace(settings, http=read_http(self._http))
         workspaces = tuple(self._workspace(table) for table in self._workspaces)
         names = [workspace.name for workspace in workspaces]
         for name in names:
@@ -263,7 +231,7 @@ class _File:
         _check_links(workspaces, rules)
         return replace(settings, workspaces=workspaces, rules=rules)
 
-    def _workspace(self, table: _Table) -> WorkspaceSettings:
+    def _workspace(self, table: Table) -> WorkspaceSettings:
         name = table.need("name", str)
         if not name or not name.isprintable() or len(name) > 100:
             raise ConfigurationError("[[workspace]] name: a short printable name is expected")
@@ -273,11 +241,11 @@ class _File:
             if _choice(table, "hardlinks", "refuse", "allow")
             else HardLinks.REFUSE,
             mounts=Mounts.ALLOW if _choice(table, "mounts", "refuse", "allow") else Mounts.REFUSE,
-            max_file_bytes=table.take("max_note_bytes", int, _MEGABYTE, check=_positive(16 * _MEGABYTE)),
+            max_file_bytes=table.take("max_note_bytes", int, _MEGABYTE, check=positive(16 * _MEGABYTE)),
         )
         quota = Quota(
-            max_bytes=table.take("max_bytes", int, check=_positive(_PEBIBYTE)),
-            max_entries=table.take("max_entries", int, check=_positive(MOST_ENTRIES)),
+            max_bytes=table.take("max_bytes", int, check=positive(_PEBIBYTE)),
+            max_entries=table.take("max_entries", int, check=positive(MOST_ENTRIES)),
             min_free_bytes=table.take("min_free_bytes", int, check=lambda n: 0 <= n <= _PEBIBYTE),
         )
         spelling = self._absolute(table.need("path", str))
@@ -285,7 +253,7 @@ class _File:
         table.end()
         return WorkspaceSettings(name, canonical(spelling), os.path.normpath(spelling), policy, ignore, quota)
 
-    def _rule(self, table: _Table, names: list[str]) -> Rule:
+    def _rule(self, table: Table, names: list[str]) -> Rule:
         principal = table.need("principal", str)
         workspace = table.need("workspace", str)
         if workspace not in names:
@@ -300,14 +268,14 @@ class _File:
         if rights is None:
             raise ConfigurationError("[[grant]] allow is missing")
         allow = frozenset(
-            Right(_one_of(right, [r.value for r in Right], "[[grant]] allow")) for right in rights
+            Right(one_of(right, [r.value for r in Right], "[[grant]] allow")) for right in rights
         )
         table.end()
         return Rule(principal, workspace, folder, allow)
 
 
-def _choice(table: _Table, key: str, off: str, on: str) -> bool:
-    return _one_of(table.take(key, str, off), (off, on), f"[[workspace]] {key}") == on
+def _choice(table: Table, key: str, off: str, on: str) -> bool:
+    return one_of(table.take(key, str, off), (off, on), f"[[workspace]] {key}") == on
 
 
 def canonical(path: str) -> str:

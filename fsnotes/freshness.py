@@ -38,6 +38,8 @@ class Standing:
     skipped: tuple[Skipped, ...] = ()
     generation: str | None = None
     """Which file it is, where that is known: what another one says is not settled."""
+    notes: int | None = None
+    """How many notes it knows."""
 
 
 class Freshness(Protocol):

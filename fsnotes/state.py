@@ -1,6 +1,6 @@
 """Decides how the state folder is laid out and who may reach it.
 
-`private/` (0700) holds keys, ledger and audit log and is this process's alone. `ws/<id>/` holds what a worker
+`private/` (0700) holds keys, ledger, tokens and audit log and is this process's alone. `ws/<id>/` holds what a worker
 gets: nothing in it is ever parsed by the process that holds the keys. To whom root gives such a part is decided in
 `custody.py`.
 """
@@ -96,6 +96,11 @@ class StateFolder:
     def ledger(self) -> str:
         """The one-time ledger's file."""
         return os.path.join(self.path, "private", "ledger.sqlite3")
+
+    @property
+    def tokens(self) -> str:
+        """The file of the static tokens' hashes, which need not be there."""
+        return os.path.join(self.path, "private", "tokens.json")
 
     @property
     def audit(self) -> str:

@@ -139,6 +139,7 @@ class Upkeep:
             paths=tuple(sorted(map(str, dirty.files))),
             skipped=self._skipped,
             generation=kept.generation,
+            notes=kept.total,
         )
 
     def lost(self) -> None:

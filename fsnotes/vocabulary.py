@@ -7,6 +7,9 @@ from typing import Final
 MAX_LIMIT: Final = 200
 """Most items of one page."""
 
+MOST_LINES: Final = 100_000
+"""Most lines of the audit log that are shown at once."""
+
 SORTS: Final = ("path", "modified", "size")
 """How a listing may be ordered: by path, newest first, largest first."""
 

@@ -15,12 +15,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
 from fsnotes.access import Access, Principal, Workspace
-from fsnotes.audit import AuditLog, Event
+from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.freshness import Progress
+from fsnotes.http_settings import HttpSettings
+from fsnotes.identity import Authenticator
+from fsnotes.identity.tokens import TokenAuthenticator
 from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import Skipped
@@ -181,7 +184,8 @@ def build(
     given = KeyRing.from_text(secrets) if secrets else None
     state = StateFolder.open(settings.state_dir)
     workspaces = tuple(_name(workspace) for workspace in settings.workspaces)
-    audit = AuditLog(state.audit, clock=clock)
+    rotation = Rotation(settings.audit_max_bytes, settings.audit_keep)
+    audit = AuditLog(state.audit, rotation=rotation, clock=clock)
     quarantine = Quarantine(state, {each.name: each.path for each in settings.workspaces}, audit, clock=clock)
     roots: dict[str, tuple[Root, tuple[str, ...]]] = {}
     parts: dict[str, Part] = {}
@@ -230,6 +234,20 @@ def build(
         tuple(upkeeps.values()),
         clock,
     )
+
+
+def authenticator_for(settings: HttpSettings, product: Product) -> Authenticator | None:
+    """Return how HTTP callers of *product* prove who they are; None where there is only who started the server.
+
+    Raises ConfigurationError where they could not.
+    """
+    if settings.auth == "token":
+        return TokenAuthenticator(StateFolder(product.settings.state_dir).tokens)
+    if settings.auth == "jwt":
+        from fsnotes.identity.jwts import JwtAuthenticator  # takes 0.15 s to load
+
+        return JwtAuthenticator(settings.issuer or "", settings.audience or "", jwks_url=settings.jwks_url)
+    return None
 
 
 def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:

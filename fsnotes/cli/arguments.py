@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from fsnotes import __version__
 from fsnotes.cli.clients import CLIENTS
 from fsnotes.cli.commands import (
+    audit,
     completion,
     doctor,
     edits,
@@ -21,10 +22,11 @@ from fsnotes.cli.commands import (
     server,
     snippets,
     tags,
+    tokens,
 )
 from fsnotes.cli.console import one_line
 from fsnotes.cli.examples import EXAMPLES
-from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, SORTS
+from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, MOST_LINES, SORTS
 
 _EPILOG: Final = (
     "exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
@@ -86,15 +88,20 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
-    top.set_defaults(**_SHARED, folders=[])
+    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None)
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fsnotes")
     _share(top)
 
-    serve = _command(commands, "serve", "serve folders to an MCP client over stdio", server.serve)
+    serve = _command(commands, "serve", "serve folders to MCP clients over stdio or HTTP", server.serve)
     serve.late = "folders"
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
     serve.add_argument(
-        "--transport", choices=["stdio", "http"], default="stdio", help="only stdio in this version"
+        "--transport", choices=["stdio", "http"], default="stdio", help="stdio (default), or http for several"
+    )
+    serve.add_argument("--host", metavar="ADDRESS", help="for http: what to bind to (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, metavar="N", help="for http: default 8931; 0 takes a free one")
+    serve.add_argument(
+        "--path", dest="endpoint", metavar="PATH", help="for http: the endpoint (default: /mcp)"
     )
 
     examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)
@@ -102,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     examined.add_argument(
         "folders", nargs="*", metavar="DIR", help="a folder to examine, as serve would have it"
     )
-    examined.add_argument("--json", action="store_true", help="the result as JSON")
+    _as_json(examined)
     examined.add_argument(
         "--clear", metavar="NAME", help="open a workspace again that was closed for breaches"
     )
@@ -256,6 +263,32 @@ def parser() -> argparse.ArgumentParser:
     actions = ring.add_subparsers(required=True, metavar="ACTION")
     _command(actions, "rotate", "seal with a fresh key from now on", keys.rotate)
     _command(actions, "list", "list the keys by id and age", keys.show)
+
+    log = _command(commands, "audit", "show what was changed and refused, by whom", audit.audit)
+    log.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until interrupted")
+    log.add_argument("--json", action="store_true", help="each line as it is in the log: one JSON object")
+    log.add_argument(
+        "--since", metavar="TIME", help="from then on: 2026-01-31, 2026-01-31T22:59:00Z, or 90m, 2h, 7d"
+    )
+    log.add_argument("--principal", metavar="NAME", help="only what this one did, such as local:alice")
+    log.add_argument("-w", "--workspace", metavar="NAME", help="only in the workspace of this name")
+    log.add_argument("--tool", metavar="NAME", help="only by this tool, such as delete or notes_delete")
+    log.add_argument(
+        "--outcome", metavar="WORD", help="only with this outcome, such as deleted or not_allowed"
+    )
+    log.add_argument(
+        "--limit", type=int, metavar="N", help=f"the last N lines (0 to {MOST_LINES}; with --follow: 10)"
+    )
+
+    bearers = commands.add_parser("token", help="the static tokens for HTTP", allow_abbrev=False)
+    actions = bearers.add_subparsers(required=True, metavar="ACTION")
+    made = _command(actions, "new", "make a token and print it, this once", tokens.new)
+    made.add_argument("name", metavar="NAME", help="whose it is: the principal is token:NAME")
+    _as_json(made)
+    _as_json(_command(actions, "list", "list the tokens by id, name and age", tokens.show))
+    revoked = _command(actions, "revoke", "end a token, or all of one name, at once", tokens.revoke)
+    revoked.add_argument("token", metavar="NAME|ID", help="all tokens of a name, or one by its id")
+    _as_json(revoked)
     return top
 
 
@@ -296,8 +329,12 @@ def _notes_command(
     made.add_argument(
         "-w", "--workspace", metavar="NAME|DIR", help="default: the only one, or the one you are in"
     )
-    made.add_argument("--json", action="store_true", help="the result as JSON")
+    _as_json(made)
     return made
+
+
+def _as_json(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--json", action="store_true", help="the result as JSON")
 
 
 def _changing(made: argparse.ArgumentParser) -> None:

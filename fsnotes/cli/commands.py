@@ -38,6 +38,7 @@ class Deferred:
         return Command(self._module, function)
 
 
+audit: Final = Deferred("audit")
 completion: Final = Deferred("completion")
 doctor: Final = Deferred("doctor")
 edits: Final = Deferred("edits")
@@ -50,3 +51,4 @@ search: Final = Deferred("search")
 server: Final = Deferred("server")
 snippets: Final = Deferred("snippets")
 tags: Final = Deferred("tags")
+tokens: Final = Deferred("tokens")

@@ -17,7 +17,7 @@ from fsnotes.errors import ConfigurationError
 Kind = Literal["none", "word", "choice", "file", "folder", "workspace"]
 """What a value is: not there, any word, one of some words, a file, a folder, a workspace or a folder."""
 
-_KINDS: Final[dict[str, Kind]] = {"FILE": "file", "DIR": "folder", "NAME|DIR": "workspace"}
+_KINDS: Final[dict[str, Kind]] = {"FILE": "file", "DIR": "folder"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +94,6 @@ def _kind(action: argparse.Action) -> Kind:
         return "none"
     if action.choices:
         return "choice"
+    if action.dest == "workspace":
+        return "workspace"
     return _KINDS.get(action.metavar if isinstance(action.metavar, str) else "", "word")

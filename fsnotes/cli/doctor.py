@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from fsnotes.audit import AuditLog
+from fsnotes.audit import AuditLog, Rotation
 from fsnotes.calls import local_principal
 from fsnotes.cli.console import Console, one_line, shown
 from fsnotes.cli.logs import start_logging
@@ -105,9 +105,9 @@ def _clear(options: argparse.Namespace, settings: Settings, console: Console) ->
     path = _path_of(name, settings, Marks(state), named=bool(options.folders))
     mark = None
     if path is not None:
-        mark = lift(
-            state, path, workspace=name, principal=local_principal().name, audit=AuditLog(state.audit)
-        )
+        rotation = Rotation(settings.audit_max_bytes, settings.audit_keep)
+        audit = AuditLog(state.audit, rotation=rotation)
+        mark = lift(state, path, workspace=name, principal=local_principal().name, audit=audit)
     if options.json:
         console.show_json({"workspace": name, "path": path, "lifted": mark is not None, "was": _told(mark)})
     elif path is None:

@@ -27,5 +27,10 @@ EXAMPLES: Final[dict[str, str]] = {
     "fsnotes keys": "fsnotes keys list",
     "fsnotes keys rotate": "fsnotes keys rotate",
     "fsnotes keys list": "fsnotes keys list",
+    "fsnotes audit": "fsnotes audit --since 7d --outcome not_allowed",
+    "fsnotes token": "fsnotes token list",
+    "fsnotes token new": "fsnotes token new ci",
+    "fsnotes token list": "fsnotes token list --json",
+    "fsnotes token revoke": "fsnotes token revoke ci",
 }
 """By the words of the command."""

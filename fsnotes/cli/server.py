@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import signal
+from contextlib import ExitStack
 from types import FrameType
 
 from fsnotes import wiring
@@ -19,29 +20,45 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     """Serve until end of input or a signal."""
     # The server answers signals once it runs; a client may change its mind before.
     signal.signal(signal.SIGTERM, _leave)
-    if options.transport != "stdio":
-        raise ConfigurationError(
-            f"--transport {options.transport}: this version serves stdio only; leave it out"
-        )
+    if options.transport != "http":
+        for flag, given in (("host", options.host), ("port", options.port), ("path", options.endpoint)):
+            if given is not None:
+                raise ConfigurationError(f"--{flag}: only for --transport http")
     settings = settings_for(options)
     start_logging(settings.log_level, settings.log_format)
     if not settings.workspaces:
         raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
-    # Trying what the file system offers makes and removes files, which nobody asked for who may only read.
-    product = wiring.build(settings, inspect="skip" if settings.read_only else "try")
-    for notice in product.notices:
-        console.complain(notice)
-    from fsnotes.server import ServerSettings, serve_stdio
+    with ExitStack() as open_until_refused:
+        listening = None
+        if options.transport == "http":
+            from fsnotes.server.http import bind
 
-    product.keep_tidy()
-    product.keep_indexes()
-    code = serve_stdio(
-        product, ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
-    )
-    # Nothing is left to be done, and taking the interpreter down takes half of the second that the end may take.
-    console.flush()
-    logging.shutdown()
-    os._exit(code)
+            # Before anything is made: where it cannot be served, nothing is begun.
+            authenticated = settings.http.auth is not None
+            listening = open_until_refused.enter_context(bind(settings.http, authenticated=authenticated))
+        # Trying what the file system offers makes and removes files, which nobody asked for who may only read.
+        product = wiring.build(settings, inspect="skip" if settings.read_only else "try")
+        open_until_refused.callback(product.close)
+        for notice in product.notices:
+            console.complain(notice)
+        from fsnotes.server import ServerSettings, serve_stdio
+
+        how = ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
+        if listening is None:
+            product.keep_tidy()
+            product.keep_indexes()
+            code = serve_stdio(product, how)
+        else:
+            authenticator = wiring.authenticator_for(settings.http, product)
+            from fsnotes.server.http import serve_http
+
+            product.keep_tidy()
+            product.keep_indexes()
+            code = serve_http(product, how, settings.http, listening=listening, authenticator=authenticator)
+        # Nothing is left to be done, and taking the interpreter down takes half of the second that the end may take.
+        console.flush()
+        logging.shutdown()
+        os._exit(code)
 
 
 def _leave(signum: int, frame: FrameType | None) -> None:

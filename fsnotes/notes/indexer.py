@@ -78,6 +78,7 @@ class Indexer:
             left,
             skipped,
             generation,
+            progress.notes,
         )
 
 

@@ -224,7 +224,7 @@ class IndexKept:
 
     *rest* are those of the paths that are still to be taken in. *skipped* are files that are left out, MOST_NAMED of
     them with their paths and the others counted; None where that is as it was told before. *generation* says which file
-    it is.
+    it is. *total* counts all notes that it knows, those too that are not text.
     """
 
     phase: str
@@ -235,6 +235,7 @@ class IndexKept:
     rest: tuple[str, ...]
     skipped: tuple[Skipped, ...] | None
     generation: str
+    total: int
 
 
 @record

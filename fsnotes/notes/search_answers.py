@@ -65,8 +65,8 @@ def answers_paths(command: SearchPaths, reply: PathsSearched) -> bool:
 
 
 def answers_keeping(command: KeepIndex, reply: IndexKept) -> bool:
-    """Say whether what is left is of what was asked for."""
-    return frozenset(reply.rest) <= frozenset(command.paths)
+    """Say whether what is left is of what was asked for, and no more is indexed than there is."""
+    return frozenset(reply.rest) <= frozenset(command.paths) and 0 <= reply.indexed <= reply.total
 
 
 def _place(position: str, within: int | None) -> _Place:

@@ -70,6 +70,8 @@ class Caller:
         tool = self._tools.get(name)
         if tool is None:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
+        if asked.flight.refusal is not None:
+            return results.failed(describe(asked.flight.refusal))
         if asked.echo.state is not None and not tool.asks:
             stray = InvalidState("sent to a tool that never asks")
             await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))

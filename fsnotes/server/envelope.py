@@ -78,6 +78,12 @@ def _unsupported(version: object) -> Refusal:
     return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
+def token_of(params: Params | None) -> str | int | None:
+    """Return the progress token in *params*; None where there is none, or one that can be none."""
+    meta = (params or {}).get("_meta")
+    return _token(meta.get("progressToken")) if isinstance(meta, dict) else None
+
+
 def _token(token: object) -> str | int | None:
     """Return the token under which the client wants to hear of progress; None for what can be none."""
     if isinstance(token, bool) or not isinstance(token, str | int) or len(str(token)) > MAX_TOKEN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fsnotes.access import Principal
+    from fsnotes.errors import LimitReached
     from fsnotes.server.progress import Notify
 
 
@@ -14,15 +15,17 @@ class Flight:
     """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
 
     `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
+    `refusal` is what a call of a tool fails with at once: its transport has counted too many.
     """
 
-    __slots__ = ("abandoned", "afterwards", "notify", "principal")
+    __slots__ = ("abandoned", "afterwards", "notify", "principal", "refusal")
 
     def __init__(self, principal: Principal) -> None:
         self.principal = principal
         self.abandoned = False
         self.afterwards: Callable[[], None] | None = None
         self.notify: Notify | None = None
+        self.refusal: LimitReached | None = None
 
     def is_abandoned(self) -> bool:
         """Say whether the caller has given up; asked from the thread that does the work."""

@@ -44,8 +44,8 @@ ROOMS: dict[str, Room] = {
         (ERRORS, "fsnotes.notes.markdown", "fsnotes.vocabulary", "sandbox"), ("ruamel.yaml", "re2")
     ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
-    "fsnotes.identity": Room(("fsnotes.access", ERRORS), ("jwt", "cryptography")),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
+    "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
     "fsnotes.starting": Room((ERRORS,)),
     "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.starting", "sandbox")),
@@ -63,10 +63,14 @@ ROOMS: dict[str, Room] = {
         )
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
-    "fsnotes.config": Room(("fsnotes.access", ERRORS, *LEXICAL, "sandbox.policy")),
+    "fsnotes.tables": Room((ERRORS,)),
+    "fsnotes.http_settings": Room((ERRORS, "fsnotes.tables")),
+    "fsnotes.config": Room(
+        ("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.tables", *LEXICAL, "sandbox.policy")
+    ),
     "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
-    "fsnotes.audit": Room(("fsnotes.calls", ERRORS)),
+    "fsnotes.audit": Room((ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.renaming")),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
     "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.pages")),
     "fsnotes.freshness": Room(("fsnotes.notes",)),
@@ -195,6 +199,8 @@ ROOMS: dict[str, Room] = {
             "fsnotes.confirm",
             ERRORS,
             "fsnotes.freshness",
+            "fsnotes.http_settings",
+            "fsnotes.identity",
             "fsnotes.indexing",
             "fsnotes.jailing",
             "fsnotes.notes",
@@ -234,6 +240,8 @@ ROOMS: dict[str, Room] = {
             ERRORS,
             "fsnotes.failures",
             "fsnotes.hits",
+            "fsnotes.http_settings",
+            "fsnotes.identity",
             "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.outcomes",
@@ -243,7 +251,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.wiring",
             *LEXICAL,
         ),
-        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic"),
+        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11"),
         may_wait=True,
     ),
     "fsnotes.cli": Room(
@@ -260,6 +268,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.findings",
             "fsnotes.freshness",
             "fsnotes.hits",
+            "fsnotes.identity.token_file",
             "fsnotes.outcomes",
             "fsnotes.quarantine",
             "fsnotes.server",
@@ -277,6 +286,7 @@ ROOMS: dict[str, Room] = {
 
 # Imports inside functions. (importing module or room, what it imports): why it may.
 LAZY: dict[tuple[str, str], str] = {
+    ("fsnotes.wiring", "fsnotes.identity.jwts"): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
     ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
     ("sandbox.root", "sandbox.watcher"): "workers watch nothing, and what they load costs their start",
     ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",
@@ -315,7 +325,9 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
     ("fsnotes.server", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
     ("fsnotes.server", "fsnotes.search_pages"): frozenset({"DEFAULT_LIMIT"}),
     ("fsnotes.cli", "fsnotes.access"): frozenset({"Principal"}),
-    ("fsnotes.cli", "fsnotes.audit"): frozenset({"AuditLog"}),
+    ("fsnotes.cli", "fsnotes.audit"): frozenset(
+        {"AuditLog", "Entry", "Follower", "History", "Rotation", "Wanted", "stamp"}
+    ),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
 }
 
@@ -324,8 +336,8 @@ ONLY: dict[str, tuple[str, ...]] = {
     "ctypes": ("sandbox._linux",),
     "asyncio": ("fsnotes.server",),
     "sqlite3": ("fsnotes.notes", "fsnotes.confirm"),
-    "socket": ("sandbox.jail", "fsnotes.server"),
-    "http": ("fsnotes.server",),
+    "socket": ("sandbox.jail", "fsnotes.identity.fetching", "fsnotes.server"),
+    "http": ("fsnotes.identity.fetching", "fsnotes.server"),
     "subprocess": ("sandbox.jail", "fsnotes.cli"),
     "multiprocessing": (),
     "pickle": (),
@@ -486,7 +498,7 @@ def test_siblings_do_not_know_each_other() -> None:
 
 def test_only_the_server_may_load_the_protocol_or_wait() -> None:
     assert [name for name, room in ROOMS.items() if room.may_wait] == ["fsnotes.server"]
-    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema"}
+    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11"}
     assert [name for name, room in ROOMS.items() if foreign & set(room.packages)] == ["fsnotes.server"]
 
 
@@ -625,8 +637,9 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ("fsnotes.notes.index.combing", ("mcp", "pydantic", "anyio", "asyncio", "psutil", *SLOW)),
         ("sandbox.jail.entry", ("fsnotes", "psutil", "pathvalidate", *SLOW)),
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
+        ("fsnotes.identity.tokens", ("jwt", "mcp", "cryptography", "http", "ssl", "socket", "fsnotes.notes")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
-        ("fsnotes.cli", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
+        ("fsnotes.cli", ("jwt", "mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
     ],
 )
 def test_loading_a_room_does_not_load_what_is_kept_out_of_it(module: str, kept_out: tuple[str, ...]) -> None:

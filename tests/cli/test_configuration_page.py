@@ -16,6 +16,7 @@ from fsnotes.calls import local_principal
 from fsnotes.cli.arguments import parser
 from fsnotes.config import Choices, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
+from fsnotes.http_settings import HttpSettings
 from tests.cli.shell import ROOT, Done, Shell
 
 PAGE = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
@@ -53,7 +54,8 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
     fields = {field.name for field in dataclasses.fields(Settings)}
-    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 18
+    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 21
+    assert len(dataclasses.fields(HttpSettings)) == len(tomllib.loads(WHOLE)["http"])
     assert settings(WHOLE) != settings(EXAMPLE)
 
 
@@ -66,7 +68,9 @@ def _leaves(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_the_example_has_every_setting_that_the_code_takes() -> None:
-    code = (ROOT / "fsnotes/config.py").read_text(encoding="utf-8")
+    code = "".join(
+        (ROOT / "fsnotes" / name).read_text(encoding="utf-8") for name in ("config.py", "http_settings.py")
+    )
     taken = re.findall(r"""(?:\.(?:take|need|strings)\(|_choice\(table,)\s*"(\w+)\"""", code)
     assert {key for _, key in _leaves(tomllib.loads(WHOLE))} == set(taken)
 

@@ -24,7 +24,8 @@ COMMANDS = [
     ("list",), ("read",), ("search",), ("create",), ("edit",),
     ("append",), ("properties",), ("move",), ("links",), ("tags",), ("delete",), ("trash",), ("restore",),
     ("index",), ("keys",),
-    ("keys", "rotate"), ("keys", "list"),
+    ("keys", "rotate"), ("keys", "list"), ("audit",),
+    ("token",), ("token", "new"), ("token", "list"), ("token", "revoke"),
 ]  # fmt: skip
 SHARED = {
     "config": None, "state_dir": None, "jail": None, "jail_level": None, "read_only": False, "legacy": None,
@@ -72,12 +73,14 @@ def test_help_ends_with_an_example_that_is_taken(shell: Shell, command: tuple[st
     assert program == "fsnotes"
     assert tuple(words[: len(command)]) == command
     options = parser().parse_args(words)
-    if command != ("keys",):
+    if command not in {("keys",), ("token",)}:
         assert options.run == parser().parse_args([*command, *_least(command)]).run
 
 
 def _least(command: tuple[str, ...]) -> list[str]:
     """Return what *command* cannot do without."""
+    if command[0] == "token":
+        return [] if command[-1] == "list" else ["x"]
     needs = {"snippet": ["codex"], "move": ["a", "b"], "create": ["a"], "restore": ["t"]}
     needs |= {name: ["a"] for name in ("read", "search", "edit", "append", "properties", "delete")}
     return needs.get(command[-1], [])

@@ -124,13 +124,10 @@ def test_serve_refuses_a_state_folder_inside_what_it_serves(shell: Shell) -> Non
 
 
 def test_serve_refuses_what_this_version_does_not_have(shell: Shell) -> None:
-    assert shell.call("serve", "Notes", "--transport", "http") == Done(
-        2, "", "fsnotes: invalid_argument: --transport http: this version serves stdio only; leave it out\n"
-    )
     assert refused(shell.call("serve", "Notes", "--legacy", "on"), 2, "invalid_argument")
-    assert refused(shell.call("serve", "Notes", "--port", "8931"), 2, "invalid_argument")
-    shell.configure("[http]\nport = 8931\n")
-    assert refused(shell.call("serve", "Notes"), 2, "invalid_argument")
+    for flag, value in (("--host", "127.0.0.1"), ("--port", "8931"), ("--path", "/mcp")):
+        done = shell.call("serve", "Notes", flag, value)
+        assert done == Done(2, "", f"fsnotes: invalid_argument: {flag}: only for --transport http\n")
 
 
 def test_serve_says_nothing_of_a_jail_that_could_be_required(shell: Shell) -> None:

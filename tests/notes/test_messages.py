@@ -371,7 +371,17 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     ),
     KeepIndex: (
         KeepIndex(("a/n.md", "a/m.md"), ("b",)),
-        IndexKept("building", 7, 3, False, False, ("a/m.md",), (Skipped("a/l.md", 1, "link"),), GENERATION),  # noqa: FBT003
+        IndexKept(
+            phase="building",
+            indexed=7,
+            remaining=3,
+            complete=False,
+            idle=False,
+            rest=("a/m.md",),
+            skipped=(Skipped("a/l.md", 1, "link"),),
+            generation=GENERATION,
+            total=9,
+        ),
     ),
     SearchIndex: (
         SearchIndex("x", "", "t", True, "12:0", 30, ("a/k.md",), False, 5),  # noqa: FBT003
@@ -894,7 +904,7 @@ def through(*hits: Hit, done: int = 2, within: int = 0) -> PathsSearched:
 
 
 def kept(*rest: str, skipped: tuple[Skipped, ...] | None = None) -> IndexKept:
-    return IndexKept("ready", 1, 0, True, True, rest, skipped, GENERATION)  # noqa: FBT003
+    return IndexKept("ready", 1, 0, True, True, rest, skipped, GENERATION, 1)  # noqa: FBT003
 
 
 def tagged(*more: TagCount) -> TagsCounted:
@@ -1061,6 +1071,7 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
             records.replace(through(done=1), skipped=(Skipped("a/m.md", 1, "not_text"),)),
         ),
         (KeepIndex(("a/l.md",)), kept("a/m.md")),
+        (KeepIndex(), records.replace(kept(), indexed=2)),
         (KeepIndex(), kept(skipped=(Skipped("c/m.md", 1, "link"),))),
         (KeepIndex(), kept(skipped=(Skipped("a/.git", 1, "link"),))),
         (FindTargets(), TargetsFound(("a/n.md", "a/n.md"), (), None, None)),

@@ -33,6 +33,7 @@ from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
 from tests.service import actors
 from tests.service.conftest import ALICE, BOB, Household, accept, answer, ask, decline
+from tests.service.logs import files, lines
 
 TEXT = "the text of a note is nobody's business but its readers'"
 NOTE = "Projects/Plan.md"
@@ -604,6 +605,26 @@ def test_a_log_that_was_moved_away_is_begun_anew(household: Household) -> None:
     os.rename(log(household), household.top / "state/private/audit.1")
     service.create(ALICE, uri, "b", TEXT)
     assert [entry["path"] for entry in household.audit()] == ["b.md"]
+
+
+def test_a_log_of_many_files_has_one_line_for_each_change(household: Household) -> None:
+    """Every line fills its file here, so that each change is settled in one that has been renamed before."""
+    service, uri = household.service(audit_max_bytes=1), household.uri
+    service.create(ALICE, uri, "a", TEXT)
+    with pytest.raises(NoteExists):
+        service.create(ALICE, uri, "a", TEXT)
+    with pytest.raises(NotAllowed):
+        service.create(BOB, uri, "b", TEXT)
+    asked = ask(service, ALICE, uri, "a")
+    assert isinstance(answer(service, ALICE, uri, "a", asked, accept("a.md")), Deletion)
+    assert household.audit() == []
+    assert [(entry["path"], entry["outcome"]) for entry in lines(log(household))] == [
+        ("a.md", "created"),
+        ("a", "note_exists"),
+        ("b", "not_allowed"),
+        ("a.md", "deleted"),
+    ]
+    assert len(files(log(household))) == 5
 
 
 def test_a_sweep_has_one_line(household: Household) -> None:

@@ -647,3 +647,37 @@ def test_a_note_that_loses_its_second_name_is_found(household: Household) -> Non
         assert paths(service, household, "word") == []
         os.unlink(household.vault / "b.md")
         assert paths(service, household, "word") == ["a.md"]
+
+
+def test_a_settled_index_says_how_many_notes_there_are_without_a_look_at_them(household: Household) -> None:
+    for number in range(5):
+        household.write(f"folder/{number}.md", "text")
+    household.write("binary.md", b"\xff\xfe\x00")
+    household.write("ignored.txt", "no note")
+    (scanned,) = household.service().workspaces(ALICE).document()["workspaces"]
+    with kept(household) as service:
+        commands: list[str] = []
+        ran = service._runner.run
+
+        def run(grant: Any, command: Any, **more: Any) -> Any:
+            commands.append(type(command).__name__)
+            return ran(grant, command, **more)
+
+        service._runner.run = run  # type: ignore[method-assign]
+        (shown,) = service.workspaces(ALICE).document()["workspaces"]
+        assert (shown["noteCount"], shown["noteCountComplete"]) == (6, True)
+        assert (scanned["noteCount"], scanned["noteCountComplete"]) == (6, True)
+        assert commands == []
+        household.write("one more.md", "text")
+        (shown,) = service.workspaces(ALICE).document()["workspaces"]
+        assert (shown["noteCount"], shown["noteCountComplete"]) == (7, True)
+
+
+def test_who_sees_a_part_of_a_workspace_is_told_of_the_notes_in_it(household: Household) -> None:
+    for number in range(5):
+        household.write(f"folder/{number}.md", "text")
+    household.write("beside.md", "text")
+    household.grant(BOB, Right.READ, folder="folder")
+    with kept(household) as service:
+        (shown,) = service.workspaces(BOB).document()["workspaces"]
+        assert (shown["noteCount"], shown["noteCountComplete"]) == (5, True)

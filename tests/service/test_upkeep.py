@@ -20,7 +20,7 @@ from tests.disk import Tree
 from tests.require import has_openat2, require
 
 SECONDS = 10.0
-READY = IndexKept("ready", 1, 0, True, True, (), (), "0" * 16)  # noqa: FBT003
+READY = IndexKept("ready", 1, 0, True, True, (), (), "0" * 16, 1)  # noqa: FBT003
 
 
 class Index:

@@ -26,6 +26,14 @@ DEAD_NOTES: Final = 10_000
 DEAD_SHARE: Final = 0.2
 LEAST_DEAD: Final = 500
 """The file is made anew once so many of its ids are dead, or this share and at least that many."""
+MOST_BYTES: Final = 2
+SPARE_BYTES: Final = 32 << 20
+"""It is too once it has so many times the bytes of all notes, and these more, and anything in it is dead.
+
+A few large notes that are saved again and again leave much behind.
+"""
+LOOK_BYTES: Final = 4 << 20
+"""How many bytes the file has to grow or shrink until the notes' bytes are summed up again: 10 ms for 100,000."""
 MOST_MOVED: Final = 200
 """Notes that were renamed are read again, in idle time, once there are more of them."""
 HARD_LINK: Final = "hard_link"
@@ -38,9 +46,9 @@ MAX_RENEWALS: Final = 5
 class Progress(NamedTuple):
     """How far the index is: *indexed* notes, *remaining* ones that are known to be read, and what was *left_out*.
 
-    Notes that are not text are in the index, and not among these. *phase* is `surveying`, `building` or `ready`.
-    *complete* says that all notes were in the index once, so that what it lacks is only what has changed since. *idle*
-    says that there is nothing to do.
+    Notes that are not text are in the index, and not among these: *notes* are all. *phase* is `surveying`, `building`
+    or `ready`. *complete* says that all notes were in the index once, so that what it lacks is only what has changed
+    since. *idle* says that there is nothing to do.
     """
 
     phase: str
@@ -49,6 +57,7 @@ class Progress(NamedTuple):
     left_out: tuple[Skipped, ...]
     complete: bool
     idle: bool
+    notes: int
 
 
 class _Filling:
@@ -134,6 +143,8 @@ class Keeper:
             raise
         self._next: _Filling | None = None
         self._may_compact = True
+        self._swollen = (0, False)
+        """How large the file was when it was looked at for that, and whether it had too many bytes."""
         self._renewals = 0
         self._merged_at = 0
         self._merging = -MERGE_PAGES
@@ -165,6 +176,7 @@ class Keeper:
             filling.told(),
             filling.store.complete,
             filling.ready and not self._has_chores(moved, dead),
+            docs,
         )
 
     def look_again(self, folder: str = "") -> None:
@@ -289,7 +301,16 @@ class Keeper:
         if dead >= DEAD_NOTES:
             return True
         docs = self._filling.store.counts()[0]
-        return dead >= LEAST_DEAD and dead >= DEAD_SHARE * (docs + dead)
+        if dead >= LEAST_DEAD and dead >= DEAD_SHARE * (docs + dead):
+            return True
+        return dead > 0 and self._is_swollen()
+
+    def _is_swollen(self) -> bool:
+        size = self._folder.size(CURRENT)
+        if abs(size - self._swollen[0]) >= LOOK_BYTES:
+            spare = size - SPARE_BYTES
+            self._swollen = size, spare > 0 and spare > MOST_BYTES * self._filling.store.text_bytes()
+        return self._swollen[1]
 
     def _tend(self, end: float) -> None:
         store = self._filling.store

@@ -363,6 +363,11 @@ class Store:
         docs, moved, dead = rows[0]
         return docs, moved, dead
 
+    def text_bytes(self) -> int:
+        """Return how large all notes are together. Raises what `put` raises."""
+        total: int = self._rows("SELECT coalesce(sum(size), 0) FROM docs")[0][0]
+        return total
+
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._translating():
             return self._connection.execute(sql, values).fetchall()

@@ -48,7 +48,7 @@ def rows(shelf: Shelf, sql: str) -> list[tuple[object, ...]]:
 def test_notes_are_read_from_the_oldest_to_the_newest(shelf: Shelf, reads: list[str]) -> None:
     for number, path in enumerate(["b.md", "a/c.md", "a.md", "z/a.md"]):
         shelf.write(path, "word", mtime=OLD + (number * 7 % 4) * 10**9)
-    assert shelf.settle() == Progress("ready", 4, 0, (), complete=True, idle=False)
+    assert shelf.settle() == Progress("ready", 4, 0, (), complete=True, idle=False, notes=4)
     assert taken(reads) == ["b.md", "z/a.md", "a.md", "a/c.md"]
     assert [path for (path,) in rows(shelf, "SELECT path FROM docs ORDER BY id")] == [
         "b.md",
@@ -305,6 +305,43 @@ def test_a_worn_index_is_made_anew_beside_itself_and_searches_go_on(
     assert is_whole_file(shelf)
 
 
+def test_an_index_of_few_large_notes_that_are_saved_often_is_made_anew_before_it_grows_far(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "SPARE_BYTES", 1 << 20)
+    monkeypatch.setattr(keeping, "LOOK_BYTES", 1 << 16)
+    file = shelf.index_path / "search.sqlite3"
+    shelf.write("small.md", "word")
+    sizes, generations = [], set()
+    for turn in range(30):
+        shelf.write("large.md", "word " + " ".join(f"w{turn}x{number}" for number in range(20_000)))
+        shelf.refresh("large.md")
+        shelf.settle(idle=True)
+        sizes.append(file.stat().st_size)
+        generations.add(shelf.keep().generation)
+    assert max(sizes) < 4 << 20, "an older text is no more than a few times there"
+    assert len(generations) > 1
+    assert sorted(shelf.finds("word")) == ["large.md", "small.md"]
+    assert shelf.finds("w29x7") == ["large.md"]
+    assert shelf.finds("w3x7") == []
+
+
+def test_an_index_that_is_as_large_as_its_notes_make_it_stays_as_it_is(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "SPARE_BYTES", 0)
+    monkeypatch.setattr(keeping, "LOOK_BYTES", 0)
+    shelf.write("gone.md", "word")
+    for number in range(5):
+        shelf.write(f"{number}.md", " ".join(f"w{number}x{other}" for other in range(5_000)))
+    shelf.settle(idle=True)
+    generation = shelf.keep().generation
+    shelf.remove("gone.md")
+    shelf.refresh("gone.md")
+    shelf.settle(idle=True)
+    assert shelf.keep().generation == generation
+
+
 def test_a_file_that_was_being_made_beside_the_index_is_removed_at_the_next_start(shelf: Shelf) -> None:
     (shelf.index_path / "search-next.sqlite3").write_text("half")
     shelf.settle()
@@ -347,7 +384,7 @@ def test_a_note_of_a_megabyte_on_one_line_and_deep_folders_are_indexed(shelf: Sh
 
 
 def test_an_empty_vault_and_one_that_became_empty_are_ready(shelf: Shelf) -> None:
-    assert shelf.settle() == Progress("ready", 0, 0, (), complete=True, idle=False)
+    assert shelf.settle() == Progress("ready", 0, 0, (), complete=True, idle=False, notes=0)
     shelf.write("a.md", "word")
     shelf.look_again()
     shelf.remove("a.md")

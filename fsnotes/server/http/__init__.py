@@ -1,0 +1,11 @@
+"""Streamable HTTP of revision 2026-07-28: one endpoint, no sessions, behind a front that is strict about everything.
+
+`connections` and `heads` decide what is a request, `hosts`, `callers` and `limits` whether it is let in, `bodies` and
+`headers` what it says, `app` in which order; `replies` and `exchanges` send what the front answers, `serving` runs it.
+"""
+
+from __future__ import annotations
+
+from fsnotes.server.http.serving import bind, serve_http
+
+__all__ = ["bind", "serve_http"]

@@ -1,0 +1,218 @@
+"""Answers HTTP requests: an ASGI application that admits, reads and judges each before the front answers it.
+
+The order is fixed: host and origin; the path and the method; who calls; the size and the form of the body; the
+headers that repeat it. What a request does is left to `front` and `kernel`, which know nothing of HTTP.
+Source: the specification's page on Streamable HTTP, revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from fsnotes.access import Principal
+from fsnotes.identity import Authenticator
+from fsnotes.server.envelope import token_of
+from fsnotes.server.flights import Flight
+from fsnotes.server.frames import (
+    NOT_JSON,
+    Broken,
+    Frame,
+    Notification,
+    Request,
+    Response,
+    error_message,
+    parse_frame,
+)
+from fsnotes.server.front import Front
+from fsnotes.server.http.bodies import Gone, NoRoom, Place, Receive, Room, TooLong, TooSlow
+from fsnotes.server.http.callers import Callers, Refused
+from fsnotes.server.http.exchanges import Exchange, Notices, Watch
+from fsnotes.server.http.headers import accepts, disagreement, is_json
+from fsnotes.server.http.hosts import Hosts, Origins
+from fsnotes.server.http.limits import Limits
+from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
+from fsnotes.server.loading import LARGE_FRAME
+
+logger = logging.getLogger(__name__)
+
+EVENTS: Final = b"text/event-stream"
+METADATA: Final = b"/.well-known/oauth-protected-resource"
+ACCEPTED: Final = Reply(202)
+
+LONGEST_AT_ONCE: Final = 8
+"""How many messages of the greatest length are held at once; of the usual length, some ten thousand."""
+
+
+class HttpApp:
+    """One endpoint at *path*, and beside it what says whether the server is well and who issues its tokens."""
+
+    def __init__(
+        self,
+        front: Front,
+        *,
+        path: str,
+        hosts: Hosts,
+        origins: Origins,
+        callers: Callers,
+        authenticator: Authenticator | None,
+        limits: Limits,
+        max_message_bytes: int,
+        body_seconds: float,
+    ) -> None:
+        self._front = front
+        self._path = path.encode("ascii")
+        self._hosts = hosts
+        self._origins = origins
+        self._callers = callers
+        self._limits = limits
+        self._max_bytes = max_message_bytes
+        self._body_seconds = body_seconds
+        self._room = Room(LONGEST_AT_ONCE * max_message_bytes)
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="fsnotes-parse")
+        self._flights: set[Flight] = set()
+        self._idle: asyncio.Future[None] | None = None
+        self.is_draining = False
+        metadata = None if authenticator is None else authenticator.metadata
+        self._metadata = None if metadata is None else json.dumps(metadata).encode("ascii")
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        exchange = Exchange(scope, receive, send)
+        try:
+            reply = await self._answer(exchange)
+        except Exception:
+            if exchange.is_begun:
+                raise  # it cannot be answered otherwise any more; the server ends the connection
+            logger.exception("a request was not answered")
+            reply = line(500, "Internal error")
+        if reply is not None:
+            await exchange.reply(reply)
+
+    async def _answer(self, exchange: Exchange) -> Reply | None:
+        if not self._hosts.admit(exchange.headers.all(b"host")):
+            return line(421, "This host is not served here")
+        if not self._origins.admit(exchange.headers.all(b"origin")):
+            return line(403, "This origin is not allowed")
+        if exchange.path != self._path:
+            return self._beside(exchange)
+        if exchange.method != "POST":
+            return line(405, "Only POST is served here", (b"allow", b"POST"))
+        if self.is_draining:
+            return later(503, "The server is ending")
+        try:
+            principal = await self._callers.principal(exchange.headers)
+        except Refused as refused:
+            return refused.reply
+        if not self._limits.enter(principal):
+            return later(503, "Too many requests are under way")
+        try:
+            with self._room.place(principal) as place:
+                return await self._admitted(exchange, principal, place)
+        finally:
+            self._limits.leave(principal)
+            if not self._limits.requests and self._idle is not None and not self._idle.done():
+                self._idle.set_result(None)
+
+    def _beside(self, exchange: Exchange) -> Reply:
+        """Answer what is not for the endpoint. It is the same for everybody, and proves nobody."""
+        found: Reply | None = None
+        if exchange.path == b"/healthz":
+            found = line(200, "ok")
+        elif exchange.path == b"/readyz":
+            ready = not self.is_draining
+            found = line(200, "ready") if ready else later(503, "not ready")
+        elif self._metadata is not None and exchange.path in (METADATA, METADATA + self._path):
+            found = Reply(200, self._metadata, JSON)
+        if found is None:
+            return line(404, "There is nothing here")
+        if exchange.method not in ("GET", "HEAD"):
+            return line(405, "Only GET is served here", (b"allow", b"GET, HEAD"))
+        return found
+
+    async def _admitted(self, exchange: Exchange, principal: Principal, place: Place) -> Reply | None:
+        if not is_json(exchange.headers):
+            return line(415, "The body must be application/json in UTF-8, not compressed")
+        try:
+            body = await exchange.body(place, limit=self._max_bytes, seconds=self._body_seconds)
+        except TooLong:
+            return message(error_message(None, NOT_JSON.code, NOT_JSON.message), status=413)
+        except TooSlow:
+            return line(408, "The body did not come in time")
+        except NoRoom:
+            return later(503, "Too many messages are being read")
+        except Gone:
+            return None
+        match await self._parse(body):
+            case Request() as request:
+                return await self._request(exchange, principal, request)
+            case Notification():
+                return ACCEPTED  # nothing is done: this revision has none for this transport, and a call needs an id
+            case Response():
+                return line(400, "Nothing was asked, so nothing can be answered")
+            case Broken() as broken:
+                return message(error_message(broken.id, broken.code, broken.message))
+
+    async def _parse(self, body: bytes) -> Frame:
+        if len(body) <= LARGE_FRAME:
+            return parse_frame(body)
+        try:
+            parsed = asyncio.get_running_loop().run_in_executor(self._parser, parse_frame, body)
+        except RuntimeError:  # the host has no thread to give
+            return parse_frame(body)
+        return await parsed
+
+    async def _request(self, exchange: Exchange, principal: Principal, request: Request) -> Reply | None:
+        if not accepts(exchange.headers, JSON):
+            return line(406, "Answers are application/json or text/event-stream")
+        refusal = disagreement(request, exchange.headers)
+        if refusal is not None:
+            return message(error_message(request.id, refusal.code, refusal.message, refusal.data))
+        flight = Flight(principal)
+        if request.method != "tools/call":
+            return message(await self._front.answer(request, flight))
+        flight.refusal = self._limits.begin(principal)
+        self._flights.add(flight)
+        try:
+            return await self._call(exchange, request, flight)
+        finally:
+            self._flights.discard(flight)
+            if flight.refusal is None:
+                self._limits.end(principal)
+
+    async def _call(self, exchange: Exchange, request: Request, flight: Flight) -> Reply | None:
+        streamed = False
+        with Watch(exchange, flight):
+            if token_of(request.params) is not None and accepts(exchange.headers, EVENTS, listed=True):
+                notices = Notices()
+                flight.notify = notices.notify
+                task = asyncio.ensure_future(self._front.answer(request, flight))
+                streamed = await notices.relay(exchange, task)
+                answer = await task
+            else:
+                answer = await self._front.answer(request, flight)
+        if flight.afterwards is not None and not flight.abandoned:
+            flight.abandoned = await exchange.is_gone()
+        if flight.abandoned:
+            return None
+        if streamed:
+            await exchange.event(answer, last=True)
+        else:
+            await exchange.reply(message(answer))
+        if flight.afterwards is not None:
+            await self._front.finish(flight)
+        return None
+
+    async def drain(self, seconds: float) -> bool:
+        """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended."""
+        self.is_draining = True
+        if self._limits.requests:
+            self._idle = asyncio.get_running_loop().create_future()
+            await asyncio.wait({self._idle}, timeout=seconds)
+        for flight in self._flights:
+            flight.abandoned = True
+        return not self._limits.requests

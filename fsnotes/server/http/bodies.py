@@ -1,0 +1,116 @@
+"""Decides how much of a request's body is read, and for how long it is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Self
+
+from fsnotes.access import Principal
+from fsnotes.server.http.headers import Headers
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+
+class TooLong(Exception):
+    """The body is, or is said to be, longer than a message may be."""
+
+
+class TooSlow(Exception):
+    """The body did not come in the time that it may take."""
+
+
+class NoRoom(Exception):
+    """Bodies of other requests take up all that may be held at once."""
+
+
+class Gone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Room:
+    """How many bytes of bodies are held at once, of which one principal has three quarters at most.
+
+    For the event loop alone.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._most_of_one = size - size // 4
+        self._held: Counter[str] = Counter()
+
+    def place(self, principal: Principal) -> Place:
+        """Return a place for one body of *principal*, with nothing in it yet."""
+        return Place(self, principal.name)
+
+    def take(self, owner: str, size: int) -> None:
+        """Hold *size* bytes more for *owner*. Raises NoRoom."""
+        if size > self._left or self._held[owner] + size > self._most_of_one:
+            raise NoRoom
+        self._left -= size
+        self._held[owner] += size
+
+    def give_back(self, owner: str, size: int) -> None:
+        """Hold *size* bytes of *owner* no longer."""
+        self._left += size
+        self._held[owner] -= size
+        if not self._held[owner]:
+            del self._held[owner]
+
+
+class Place:
+    """What the body of one request takes up, until this is left."""
+
+    def __init__(self, room: Room, owner: str) -> None:
+        self._room = room
+        self._owner = owner
+        self._size = 0
+
+    def take(self, size: int) -> None:
+        """Take up *size* bytes more. Raises NoRoom."""
+        self._room.take(self._owner, size)
+        self._size += size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._room.give_back(self._owner, self._size)
+        self._size = 0
+
+
+def declared(headers: Headers) -> int | None:
+    """Return how long the body is said to be, in bytes; None where it comes in chunks."""
+    if headers.all(b"transfer-encoding"):
+        return None
+    length = headers.one(b"content-length")
+    return 0 if length is None else int(length)  # digits alone: `heads` has seen to it
+
+
+async def read_body(receive: Receive, headers: Headers, place: Place, *, limit: int, seconds: float) -> bytes:
+    """Return the whole body, at most *limit* bytes of it and within *seconds*.
+
+    Raises TooLong before more than that is held, at once where the length is declared; NoRoom; TooSlow; Gone.
+    """
+    length = declared(headers)
+    if length is not None and length > limit:
+        raise TooLong
+    held = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                event = await receive()
+                if event["type"] != "http.request":
+                    raise Gone
+                part = event.get("body", b"")
+                if len(held) + len(part) > limit:
+                    raise TooLong
+                place.take(len(part))
+                if not held and not event.get("more_body", False):
+                    return bytes(part)
+                held += part
+                if not event.get("more_body", False):
+                    return bytes(held)
+    except TimeoutError:
+        raise TooSlow from None

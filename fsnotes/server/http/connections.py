@@ -1,0 +1,236 @@
+"""Decides how a connection is held: how many there are, how long each may take, and what is read as a request at all.
+
+The server's own protocol, with h11 in it, takes what has passed `heads`. A request at a time: who sends another one
+before the first is answered has this connection closed after that answer, so that nothing waits behind a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fsnotes.server.http.heads import END, MAX_HEAD, fault, is_stray
+from fsnotes.server.http.replies import ALWAYS, CLOSE, TEXT
+
+logger = logging.getLogger(__name__)
+
+LINGER_SECONDS: Final = 2.0
+"""How long is read on and thrown away after a refusal, so that the client gets to read it."""
+
+LINGER_BYTES: Final = 16 * 1_048_576
+
+_WHOLE: Final = (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
+"""What h11 says of a client whose request has come whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many connections there may be, and how many seconds each may take for the head of a request, and to read."""
+
+    connections: int
+    head_seconds: float
+    send_seconds: float
+
+
+class _Outgoing:
+    """The transport as the protocol beneath sees it: what is sent in one turn leaves at once, and ends lingering."""
+
+    def __init__(self, transport: asyncio.Transport, owner: Connection) -> None:
+        self._transport = transport
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._parts: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
+
+    def write(self, data: bytes) -> None:
+        if self._closing or not data:
+            return
+        if not self._parts:
+            self._loop.call_soon(self.flush)
+        self._parts.append(data)
+
+    def flush(self) -> None:
+        """Send what has been written."""
+        parts, self._parts = self._parts, []
+        if parts:
+            self._transport.write(b"".join(parts))
+
+    def is_closing(self) -> bool:
+        return self._closing or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send what has been written, and end the connection: at once where the request has been read whole."""
+        if self._closing:
+            return
+        self._closing = True
+        self.flush()
+        if self._transport.is_closing():
+            return
+        if self._owner.is_read:
+            self._transport.close()
+            seconds = self._owner.bounds.send_seconds
+        else:
+            # Closed with something unread, the client would see a reset instead of the response.
+            self._transport.write_eof()
+            self._transport.resume_reading()
+            seconds = LINGER_SECONDS
+        self._timer = self._loop.call_later(seconds, self.abort)
+
+    def abort(self) -> None:
+        """End the connection without sending anything more."""
+        self._closing = True
+        self._transport.abort()
+
+    def lost(self) -> None:
+        """The connection has ended."""
+        self._closing = True
+        self._parts.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def pause_reading(self) -> None:
+        if not self._closing:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._closing:
+            self._transport.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
+
+
+class Connection(H11Protocol):
+    """One connection, from the first byte to the last."""
+
+    bounds: Bounds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection, or refuse it where there are too many."""
+        self._head = bytearray()
+        self._deadline: asyncio.TimerHandle | None = None
+        self._slow: asyncio.TimerHandle | None = None
+        self._thrown_away = 0
+        self._outgoing = _Outgoing(cast("asyncio.Transport", transport), self)
+        is_one_too_many = len(self.connections) >= self.bounds.connections
+        super().connection_made(cast("asyncio.Transport", self._outgoing))
+        if is_one_too_many:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, b"retry-after: 1\r\n")
+        else:
+            self._deadline = self.loop.call_later(self.bounds.head_seconds, self._head_is_late)
+
+    @property
+    def is_read(self) -> bool:
+        """Say whether nothing that the client has sent, or will send, of its request is unread."""
+        if self.conn.their_state is h11.IDLE:
+            return not self._head
+        return self.conn.their_state in _WHOLE and not self.conn.trailing_data[0]
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come: the head of a request once it is whole and sound, and what follows it as it comes."""
+        if self._outgoing.is_closing():
+            self._thrown_away += len(data)
+            if self._thrown_away > LINGER_BYTES:
+                self._outgoing.abort()
+            return
+        if self.conn.their_state is h11.IDLE:
+            self._unset_keepalive_if_required()
+            self._head += data
+            if not self._is_head_whole():
+                return
+            data = bytes(self._head)
+            self._head.clear()
+        super().data_received(data)
+        if self.conn.their_state in _WHOLE and self.conn.trailing_data[0]:
+            self._end_after_this()
+
+    def _is_head_whole(self) -> bool:
+        """Say whether the head has come and is sound. What is not is refused, and what is not there is waited for."""
+        end = self._head.find(END)
+        head = bytes(self._head if end < 0 else self._head[: end + len(END)])
+        if len(head) > MAX_HEAD:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        elif end < 0:
+            if is_stray(head):
+                self._refuse(HTTPStatus.BAD_REQUEST)
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(self.bounds.head_seconds, self._head_is_late)
+        elif (why := fault(head)) is not None:
+            logger.info("no request: %s", why)
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        else:
+            self._unset_deadline()
+            return True
+        return False
+
+    def _end_after_this(self) -> None:
+        if self.cycle is not None and not self.cycle.response_started:
+            self.headers.append(CLOSE)  # as if the client had asked for it: then it is told, too
+        elif self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def _head_is_late(self) -> None:
+        self._deadline = None
+        if self._head:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+        else:
+            self._outgoing.close()  # nobody has asked anything
+
+    def _unset_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # the name that is called
+        """Refuse what h11 cannot read, unless the answer has begun: then it ends where it is."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if cycle.response_started:
+                self._outgoing.close()
+                return
+        self._refuse(HTTPStatus.BAD_REQUEST)
+
+    def _refuse(self, status: HTTPStatus, more: bytes = b"") -> None:
+        """Answer what is no request with *status*, and end the connection."""
+        self._unset_deadline()
+        body = status.phrase.encode("ascii") + b"\n"
+        fields = (*ALWAYS, CLOSE, (b"content-type", TEXT), (b"content-length", b"%d" % len(body)))
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in fields)
+        first = b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode("ascii"))
+        self._outgoing.write(first + lines + more + b"\r\n" + body)
+        self._outgoing.close()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        self._slow = self.loop.call_later(self.bounds.send_seconds, self._outgoing.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        if self._slow is not None:
+            self._slow.cancel()
+            self._slow = None
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of everything."""
+        self._outgoing.lost()
+        self._unset_deadline()
+        self._unset_keepalive_if_required()
+        if self._slow is not None:
+            self._slow.cancel()
+        super().connection_lost(exc)
+
+
+def connections_within(bounds: Bounds) -> type[Connection]:
+    """Return the protocol of connections that keep within *bounds*."""
+    return type("BoundConnection", (Connection,), {"bounds": bounds})

@@ -1,0 +1,174 @@
+"""Serves a product over HTTP until it is told to end: binds, takes signals, drains.
+
+Who may be served where is decided here: without authentication, on loopback alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from fsnotes.errors import ConfigurationError
+from fsnotes.http_settings import DEFAULT_RATE, HttpSettings, is_loopback
+from fsnotes.server.http.app import HttpApp
+from fsnotes.server.http.callers import Callers
+from fsnotes.server.http.connections import Bounds, connections_within
+from fsnotes.server.http.hosts import Hosts, Origins, default_hosts
+from fsnotes.server.http.limits import Limits
+from fsnotes.server.loading import ServerSettings, front_of
+
+if TYPE_CHECKING:
+    from fsnotes.identity import Authenticator
+    from fsnotes.wiring import Product
+
+logger = logging.getLogger(__name__)
+
+INTERRUPTED: Final = 130
+BACKLOG: Final = 512
+
+CLOSE_SECONDS: Final = 1
+"""How long connections may take to end once nothing is under way any more."""
+
+
+class _Server(uvicorn.Server):
+    """The server as it runs here: its signals are ours."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(settings: HttpSettings, *, authenticated: bool) -> socket.socket:
+    """Return a listening socket on the address that *settings* name.
+
+    Raises ConfigurationError where that cannot be had, or is not loopback though callers are not *authenticated*.
+    """
+    where = f"{settings.host}:{settings.port}"
+    try:
+        found = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(f"[http] host: {settings.host!r} is no address of this machine") from error
+    family, kind, protocol, _, address = found[0]
+    if not authenticated and not is_loopback(str(address[0])):
+        raise ConfigurationError(
+            f"[http] host: {settings.host!r} can be reached from elsewhere, so callers must be told apart:"
+            " set [http] auth, or serve on 127.0.0.1"
+        )
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+        listening.settimeout(0)
+    except OSError as error:
+        listening.close()
+        raise ConfigurationError(f"[http] {where}: {error.strerror}") from error
+    return listening
+
+
+def serve_http(
+    product: Product,
+    settings: ServerSettings,
+    http: HttpSettings,
+    *,
+    listening: socket.socket,
+    authenticator: Authenticator | None,
+) -> int:
+    """Serve *product* on the socket *listening* until a signal ends it, and return the exit code.
+
+    0 on SIGTERM, 130 on SIGINT. From the signal on, new requests are refused and those under way are answered, for as
+    long as the settings allow; a second signal ends the process at once. What is still running then is left behind by
+    ending the process: every change survives that, as it survives a kill. Must run in the main thread.
+    """
+    front = front_of(product, settings)
+    callers = Callers(authenticator, product.principal)
+    port = listening.getsockname()[1]
+    rate = http.calls_per_second
+    if rate is None and authenticator is not None:
+        rate = DEFAULT_RATE
+    app = HttpApp(
+        front,
+        path=http.path,
+        hosts=Hosts(default_hosts(http.host, port) if http.allowed_hosts is None else http.allowed_hosts),
+        origins=Origins(http.allowed_origins),
+        callers=callers,
+        authenticator=authenticator,
+        limits=Limits(
+            requests=http.max_requests,
+            calls=http.max_calls_per_principal,
+            rate=rate,
+            burst=http.call_burst,
+        ),
+        max_message_bytes=settings.max_message_bytes,
+        body_seconds=http.body_seconds,
+    )
+    shown = f"[{http.host}]" if ":" in http.host else http.host
+    logger.info("serving on http://%s:%d%s", shown, port, http.path)
+    code = asyncio.run(_run(app, _config(app, http), listening, drain_seconds=http.drain_seconds))
+    front.close()
+    callers.close()
+    if front.is_busy:
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+def _config(app: HttpApp, http: HttpSettings) -> uvicorn.Config:
+    # What it warns of is what strangers send; `connections` logs that, where anybody wants to know.
+    logging.getLogger("uvicorn").setLevel(max(logging.ERROR, logging.getLogger().level))
+    bounds = Bounds(http.max_connections, http.head_seconds, http.send_seconds)
+    return uvicorn.Config(
+        app,
+        http=connections_within(bounds),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=http.idle_seconds,  # type: ignore[arg-type]  # a float does for the timer it becomes
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
+
+
+async def _run(
+    app: HttpApp, config: uvicorn.Config, listening: socket.socket, *, drain_seconds: float
+) -> int:
+    loop = asyncio.get_running_loop()
+    server = _Server(config)
+    codes: list[int] = []
+    ended = asyncio.Event()
+
+    def end(code: int) -> None:
+        if codes:
+            os._exit(code)  # asked twice: whoever asks does not want to wait
+        codes.append(code)
+        ended.set()
+
+    loop.add_signal_handler(signal.SIGTERM, end, 0)
+    loop.add_signal_handler(signal.SIGINT, end, INTERRUPTED)
+    serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+    waiting = asyncio.ensure_future(ended.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if not serving.done():
+        if not await app.drain(drain_seconds):
+            logger.warning("ended with requests under way")
+            logging.shutdown()
+            os._exit(codes[0])
+        server.should_exit = True
+    await serving
+    return codes[0] if codes else 1

@@ -1,0 +1,166 @@
+"""What one caller may have under way, and how often it may call: more is its own trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fsnotes.access import Principal
+from fsnotes.server.http.bodies import NoRoom, Room
+from fsnotes.server.http.limits import MOST_TALLIES, Bucket, Limits
+from tests.server.http.conftest import Served
+from tests.server.http.raw import Answer, ping, posted
+from tests.server.wire import call, request
+
+Start = Callable[..., Served]
+ALICE, BOB = Principal("token:alice"), Principal("token:bob")
+URI = "file:///x"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def limits(**how: Any) -> Limits:
+    return Limits(**{"requests": 8, "calls": 2, "rate": None, "burst": 3, "clock": Clock(), **how})
+
+
+def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
+    bucket = Bucket(10, 3, 0.0)
+    assert [bucket.take(0.0) for _ in range(4)] == [True, True, True, False]
+    assert [bucket.take(0.05), bucket.take(0.11), bucket.take(0.11)] == [False, True, False]
+    assert [bucket.take(1000.0) for _ in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("now", [-1e9, float("-inf"), float("nan")])
+def test_a_clock_that_goes_back_gives_nothing(now: float) -> None:
+    bucket = Bucket(10, 1, 0.0)
+    assert bucket.take(0.0)
+    assert not bucket.take(now)
+
+
+def test_requests_in_all_are_bounded_and_one_principal_has_three_quarters() -> None:
+    some = limits()
+    assert [some.enter(ALICE) for _ in range(7)] == [True] * 6 + [False]
+    assert [some.enter(BOB) for _ in range(3)] == [True, True, False]
+    some.leave(ALICE)
+    assert (some.enter(BOB), some.enter(ALICE)) == (True, False)
+
+
+def test_calls_of_a_principal_are_bounded_and_a_refused_one_is_not_counted() -> None:
+    some = limits()
+    for principal in (ALICE, BOB):
+        assert some.enter(principal)
+    assert [some.begin(ALICE) is None for _ in range(4)] == [True, True, False, False]
+    assert some.begin(BOB) is None
+    some.end(ALICE)
+    assert [some.begin(ALICE) is None for _ in range(2)] == [True, False]
+
+
+def test_a_principal_that_comes_back_finds_its_bucket_as_it_left_it() -> None:
+    some = limits(rate=1.0, burst=1)
+    assert some.enter(ALICE)
+    assert some.begin(ALICE) is None
+    some.end(ALICE)
+    some.leave(ALICE)
+    assert some.enter(ALICE)
+    assert some.begin(ALICE) is not None
+
+
+def test_principals_that_have_nothing_under_way_and_nothing_spent_are_forgotten() -> None:
+    some = limits(rate=1.0)
+    for principal in (ALICE, BOB):
+        assert some.enter(principal)
+    assert some.begin(BOB) is None
+    some.end(BOB)
+    some.leave(BOB)
+    for number in range(3 * MOST_TALLIES):
+        assert some.enter(Principal(f"token:{number}"))
+        some.leave(Principal(f"token:{number}"))
+    assert len(some._tallies) <= MOST_TALLIES + 1
+    assert {ALICE.name, BOB.name} <= some._tallies.keys()
+
+
+def test_bodies_take_up_room_until_they_are_left_and_one_principal_has_three_quarters() -> None:
+    room = Room(100)
+    with room.place(ALICE) as first, room.place(ALICE) as second, room.place(BOB) as other:
+        first.take(50)
+        second.take(25)
+        for place, size in ((second, 1), (first, 1), (other, 26)):
+            with pytest.raises(NoRoom):
+                place.take(size)
+        other.take(25)
+        with room.place(Principal("token:carol")) as none, pytest.raises(NoRoom):
+            none.take(1)
+    with room.place(BOB) as all_of_it:
+        all_of_it.take(75)
+
+
+def test_bodies_that_are_being_read_leave_room_for_another_s(serving: Start) -> None:
+    served = serving(auth="issued", max_message_bytes=4096)
+    most = 6 * 4096  # three quarters of eight messages
+    held = [served.connect() for _ in range(6)]
+    try:
+        for raw in held:
+            raw.send(posted(b"x" * 4095, {"Content-Length": "4096"}, port=served.port, bearer="alice-token"))
+        with served.connect() as raw:
+            answer = raw.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+            while answer.status == 400:  # not all of it has been read yet
+                with served.connect() as again:
+                    answer = again.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+            assert answer.status == 503
+        with served.connect() as raw:
+            assert raw.post(ping(), bearer="bob-token").status == 200
+        held[0].send(b"x")
+        assert held[0].read().status == 400
+        with served.connect() as raw:
+            assert raw.post(ping(), bearer="alice-token").status == 200
+    finally:
+        for raw in held:
+            raw.socket.close()
+
+
+def line_of(answer: Answer) -> str:
+    result = answer.message["result"]
+    assert (answer.status, result["isError"]) == (200, True)
+    return str(result["content"][0]["text"])
+
+
+def test_a_call_too_many_under_way_is_answered_with_limit_and_does_nothing(serving: Start) -> None:
+    served = serving(auth="issued", http={"max_calls_per_principal": 1})
+    with served.connect() as first, served.connect() as second:
+        waiting = call(1, "notes_read", {"workspaceUri": URI, "path": "wait/first"})
+        first.send(posted(waiting, port=served.port, bearer="alice-token"))
+        served.await_file("first.begun")
+        create = call(2, "notes_create", {"workspaceUri": URI, "path": "made.md", "content": "x"})
+        assert line_of(second.post(create, bearer="alice-token")).startswith("limit: ")
+        assert not (served.folder / "made.md").exists()
+        for body in (ping(), request(1, "tools/list")):
+            assert second.post(body, bearer="alice-token").code is None
+        assert second.post(create, bearer="bob-token").message["result"]["isError"] is False
+        (served.folder / "first.go").touch()
+        assert first.read().status == 200
+        assert second.post(create, bearer="alice-token").message["result"]["isError"] is False
+
+
+def test_calls_too_often_are_answered_with_limit_for_that_principal_alone(serving: Start) -> None:
+    served = serving(auth="issued", http={"calls_per_second": 0.001, "call_burst": 2})
+    body = call(1, "notes_read", {"workspaceUri": URI, "path": "a"})
+    with served.connect() as raw:
+        alice = [raw.post(body, bearer="alice-token").message["result"]["isError"] for _ in range(4)]
+        assert alice == [False, False, True, True]
+        assert line_of(raw.post(body, bearer="alice-token")).startswith("limit: ")
+        assert raw.post(body, bearer="bob-token").message["result"]["isError"] is False
+        assert raw.post(ping(), bearer="alice-token").code is None
+
+
+def test_without_authentication_calls_come_as_often_as_they_come(plain: Served) -> None:
+    body = call(1, "notes_read", {"workspaceUri": URI, "path": "a"})
+    with plain.connect() as raw:
+        results = [raw.post(body).message["result"]["isError"] for _ in range(300)]
+    assert results == [False] * 300
