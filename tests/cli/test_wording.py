@@ -58,7 +58,6 @@ _REFUSED: list[Callable[[Shell], Done]] = [
     lambda shell: shell.call("list"),
     lambda shell: shell.call("list", "-w", "nowhere"),
     lambda shell: shell.call("serve"),
-    lambda shell: shell.call("serve", "Notes", "--transport", "http"),
     lambda shell: shell.call("index", "Notes", "-w", "Notes"),
     lambda shell: shell.call("completion"),
     lambda shell: shell.call("snippet", "vscode", "${x}"),
