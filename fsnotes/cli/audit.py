@@ -18,7 +18,7 @@ from fsnotes import vocabulary
 from fsnotes.audit import Entry, Follower, History, Wanted, stamp
 from fsnotes.cli.console import Console, OutputFailed, shown
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.errors import ConfigurationError, Unavailable
 from fsnotes.state import StateFolder
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from fsnotes.cli.console import Console
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.errors import ConfigurationError
 
 Kind = Literal["none", "word", "choice", "file", "folder", "workspace"]

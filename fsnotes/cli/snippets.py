@@ -14,7 +14,7 @@ from typing import Final
 
 from fsnotes.cli.clients import CLIENTS, Client, Start
 from fsnotes.cli.console import Console, shown, visible
-from fsnotes.cli.session import absolute, home_folder, settings_for
+from fsnotes.cli.settings import absolute, home_folder, settings_for
 from fsnotes.config import Settings
 from fsnotes.errors import ConfigurationError
 
