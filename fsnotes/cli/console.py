@@ -49,6 +49,16 @@ class Console:
         """Whether results are read by a person: then they are shown for reading, else for programs."""
         return sys.stdout is not None and sys.stdout.isatty()
 
+    @property
+    def has_style(self) -> bool:
+        """Whether that terminal shows tables: it says what it is, and is no dumb one."""
+        return self.is_terminal and _is_capable()
+
+    @property
+    def has_colours(self) -> bool:
+        """Whether nobody has asked for none (no-color.org)."""
+        return not os.environ.get("NO_COLOR")
+
     def say(self, text: str = "") -> None:
         """Write a line of results. Names in it must have been through `shown`."""
         with _delivered():
@@ -93,7 +103,7 @@ class Console:
 
     def show_progress(self, what: str, done: int, of: int | None) -> None:
         """Show a person how far something is, on a line that is written again and again; nobody else is told."""
-        if not (sys.stderr is not None and sys.stderr.isatty()):
+        if not (sys.stderr is not None and sys.stderr.isatty()) or os.environ.get("TERM") == "dumb":
             return
         bar = "" if not of else f"  [{'#' * (done * _BAR // of):<{_BAR}}]"
         self._murmur(f"\r\x1b[K{what}  {done}{f' of {of}' if of is not None else ''}{bar}", end="")
@@ -158,6 +168,10 @@ class Console:
             self._murmur("")
             raise
         return text
+
+
+def _is_capable() -> bool:
+    return os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def _await_keys() -> None:

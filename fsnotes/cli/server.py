@@ -12,7 +12,7 @@ from types import FrameType
 from fsnotes import wiring
 from fsnotes.cli.console import Console
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.errors import ConfigurationError
 
 

@@ -38,9 +38,12 @@ ROOMS: dict[str, Room] = {
     "fsnotes": Room(),
     "fsnotes.version": Room(("fsnotes",)),
     "fsnotes.errors": Room(),
+    "fsnotes.vocabulary": Room(),
     "fsnotes.pages": Room((ERRORS,)),
     "fsnotes.notes.markdown": Room(("sandbox.records",)),
-    "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml", "re2")),
+    "fsnotes.notes": Room(
+        (ERRORS, "fsnotes.notes.markdown", "fsnotes.vocabulary", "sandbox"), ("ruamel.yaml", "re2")
+    ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
     "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
@@ -85,6 +88,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",
+            "fsnotes.vocabulary",
             *LEXICAL,
         )
     ),
@@ -266,17 +270,17 @@ ROOMS: dict[str, Room] = {
             "fsnotes.freshness",
             "fsnotes.hits",
             "fsnotes.identity.token_file",
-            "fsnotes.link_pages",
-            "fsnotes.listings",
             "fsnotes.outcomes",
             "fsnotes.quarantine",
             "fsnotes.server",
             "fsnotes.service",
             "fsnotes.state",
             "fsnotes.version",
+            "fsnotes.vocabulary",
             "fsnotes.wiring",
             *LEXICAL,
-        )
+        ),
+        ("rich",),
     ),
     "fsnotes.__main__": Room(("fsnotes.cli",)),
 }
@@ -303,6 +307,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
+    ("fsnotes.cli.completion", "fsnotes.cli"): "the grammar names the command that reads it",
+    ("fsnotes.cli.showing", "fsnotes.cli.tables"): "rich: 60 ms, and only a terminal needs it",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
         "fsnotes.server.loading",
@@ -324,8 +330,6 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
         {"AuditLog", "Entry", "Follower", "History", "Rotation", "Wanted", "stamp"}
     ),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
-    ("fsnotes.cli", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
-    ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
 }
 
 # Standard library modules that only some may use, and those some may not.

@@ -58,6 +58,16 @@ def test_serve_speaks_for_a_configured_workspace_too(shell: Shell) -> None:
     assert shell.run("serve") == Done(0)
 
 
+@pytest.mark.parametrize("command", [("serve",), ("list", "-w"), ("doctor",)])
+def test_a_folder_that_no_uri_can_name_is_refused_and_the_nearest_is_not(
+    shell: Shell, command: tuple[str, ...]
+) -> None:
+    for name in ("back\\slash", "per%5Ccent"):
+        (shell.home / name).mkdir()
+    assert refused(shell.call(*command, "back\\slash", "--jail", "off"), 2, "invalid_argument")
+    assert shell.run(*command, "per%5Ccent", "--jail", "off").code == 0
+
+
 @pytest.mark.parametrize("signalled", ["SIGTERM", "SIGINT"])
 def test_serve_ends_with_0_on_sigterm_and_130_on_sigint(shell: Shell, signalled: str) -> None:
     with serving(shell, "Notes", "--jail", "off") as process:
