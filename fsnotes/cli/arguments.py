@@ -24,7 +24,7 @@ from fsnotes.cli.commands import (
     tags,
     tokens,
 )
-from fsnotes.cli.console import one_line
+from fsnotes.cli.console import one_line, terminal_width
 from fsnotes.cli.examples import EXAMPLES
 from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, MOST_LINES, SORTS
 
@@ -46,9 +46,19 @@ _SHARED: Final[dict[str, object]] = {
 """What the shared options are where they are not given."""
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width: argparse makes one for each argument, and would load `shutil` to find it out."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_width() - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     late: str | None = None
     """The last positional argument where it may be left out, and may come behind options that follow the others."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **words)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Take what comes last as the late argument: argparse itself decides too soon that it was left out."""
@@ -85,7 +95,6 @@ def parser() -> argparse.ArgumentParser:
         usage="fsnotes [SHARED OPTION ...] COMMAND ...",
         description="Serve and manage folders of markdown notes.",
         epilog=_EPILOG,
-        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
     top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None)
@@ -259,7 +268,7 @@ def parser() -> argparse.ArgumentParser:
     index = _notes_command(commands, "index", "build the search index, or bring it up to date", indexes.index)
     index.add_argument("folder", nargs="?", metavar="DIR", help="the folder (default: as for -w)")
 
-    ring = commands.add_parser("keys", help="the keys that seal confirmations", allow_abbrev=False)
+    ring = commands.add_parser("keys", help="the keys that seal confirmations")
     actions = ring.add_subparsers(required=True, metavar="ACTION")
     _command(actions, "rotate", "seal with a fresh key from now on", keys.rotate)
     _command(actions, "list", "list the keys by id and age", keys.show)
@@ -280,7 +289,7 @@ def parser() -> argparse.ArgumentParser:
         "--limit", type=int, metavar="N", help=f"the last N lines (0 to {MOST_LINES}; with --follow: 10)"
     )
 
-    bearers = commands.add_parser("token", help="the static tokens for HTTP", allow_abbrev=False)
+    bearers = commands.add_parser("token", help="the static tokens for HTTP")
     actions = bearers.add_subparsers(required=True, metavar="ACTION")
     made = _command(actions, "new", "make a token and print it, this once", tokens.new)
     made.add_argument("name", metavar="NAME", help="whose it is: the principal is token:NAME")
@@ -296,7 +305,7 @@ def _command(
     commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
 ) -> _Parser:
     made: _Parser = commands.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     made.set_defaults(run=run)
     _share(made)

@@ -5,11 +5,12 @@ Also what the columns of a table are, and whether a terminal is wide enough for 
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from fsnotes.cli.console import terminal_width
 
 SIZE_WIDTH: Final = 6
 MOMENT_WIDTH: Final = 16
@@ -40,11 +41,6 @@ class Styled:
 
     text: str
     style: str
-
-
-def terminal_width() -> int:
-    """Return how many characters a line of the terminal has; 80 where nobody says."""
-    return shutil.get_terminal_size().columns
 
 
 def fits(columns: Sequence[Column]) -> bool:

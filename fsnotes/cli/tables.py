@@ -15,8 +15,8 @@ from rich.console import Console as Renderer
 from rich.table import Table
 from rich.text import Text
 
-from fsnotes.cli.columns import GAP, Column, Styled, terminal_width
-from fsnotes.cli.console import shown
+from fsnotes.cli.columns import GAP, Column, Styled
+from fsnotes.cli.console import shown, terminal_width
 
 _PADDING: Final = re.compile(r" +(?=(?:\x1b\[[0-9;]*m| )*$)")
 """Blanks at the end of a line, with changes of colour between them: they would wrap in a terminal made narrower."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 
 import pytest
 
 from fsnotes.cli import columns
 from fsnotes.cli.columns import Column
+from fsnotes.cli.console import terminal_width
 from fsnotes.cli.tables import rendered
 from tests.cli.shell import PYTHON, Done, Shell, Terminal
 from tests.cli.test_listing import NAMES, SHOWN
@@ -180,6 +182,12 @@ def test_a_row_ends_where_its_text_ends(monkeypatch: pytest.MonkeyPatch) -> None
         (Column("A", width=3), Column("B")), [["1", "x"], ["2", "long" * 5]], titles=True, colours=False
     )
     assert text == "A    B\n1    x\n2    longlonglonglonglong"
+
+
+@pytest.mark.parametrize("stated", ["", "0", "-5", "wide", "²", "١"])
+def test_a_width_that_cannot_be_meant_is_no_width(monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
+    monkeypatch.setenv("COLUMNS", stated)
+    assert terminal_width() in {1, shutil.get_terminal_size().columns}
 
 
 @pytest.mark.parametrize(("width", "enough"), [("52", True), ("51", False)])
