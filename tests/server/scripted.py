@@ -129,9 +129,7 @@ def main() -> int:
         settings=Settings(state_dir="/", confirm_ttl_seconds=float(sys.argv[3]) if sys.argv[3:] else 300.0),
         workspaces=(),
     )
-    settings = ServerSettings(
-        max_message_bytes=65_536, max_calls=int(sys.argv[2]), legacy=sys.argv[3:] != []
-    )
+    settings = ServerSettings(max_message_bytes=65_536, max_calls=int(sys.argv[2]), legacy=sys.argv[3:] != [])
     return serve_stdio(cast("Any", product), settings)
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
-from fsnotes.access import Workspace
 from fsnotes.config import Settings
 from sandbox.errors import InvalidUri
 from sandbox.uris import FileUri
@@ -20,10 +19,21 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_/.-]+")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
+class Served(Protocol):
+    """A workspace that is served, as far as it matters here."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+
+    def is_named_by(self, uri: FileUri) -> bool:
+        """Say whether *uri* means it."""
+
+
 class Commands:
     """The commands of a server with these *settings*, which serves these *workspaces*."""
 
-    def __init__(self, settings: Settings, workspaces: Sequence[Workspace]) -> None:
+    def __init__(self, settings: Settings, workspaces: Sequence[Served]) -> None:
         self._settings = settings
         self._workspaces = tuple(workspaces)
 
