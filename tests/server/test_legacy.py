@@ -468,6 +468,16 @@ def test_a_client_that_shows_no_forms_is_told_the_command(notes: Vault, capabili
     assert kept(notes)
 
 
+def test_a_title_that_does_not_show_is_in_no_command(notes: Vault) -> None:
+    wire = notes.wire
+    open_with(wire, capabilities={})
+    for number, title in enumerate(("x\u202ey", "x\ty", "x\u200by")):
+        notes.write(f"{number}.md", f"---\ntitle: {json.dumps(title)}\n---\n")
+        assert line(wire.ask(delete(number, notes, title))) == NOBODY[:-2]
+        assert line(wire.ask(delete(number, notes, f"{number}.md"))).endswith(f" -- {number}.md")
+    assert {**NOTES, **notes.files()} == notes.files()
+
+
 def test_nothing_is_asked_before_the_client_says_that_it_is_ready(notes: Vault) -> None:
     wire = notes.wire
     wire.ask(opening())

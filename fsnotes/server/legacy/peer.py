@@ -36,6 +36,7 @@ from fsnotes.server.tool import Echo
 
 logger = logging.getLogger(__name__)
 
+_DELETE: Final = "notes_delete"
 _ODD: Final = "Invalid request parameters"
 
 Message = dict[str, Any]
@@ -132,7 +133,7 @@ class Peer:
         except RpcRefusal as refusal:
             if refusal.code != MISSING_CAPABILITY:
                 raise
-            return self._cannot_ask(arguments)
+            return self._cannot_ask(name, arguments)
         if result["resultType"] != "input_required":
             return result
         try:
@@ -147,7 +148,7 @@ class Peer:
                 return await self._conclude(question["requestState"], answer, name, arguments, asked)
             case Failed():
                 await self._caller.refuse(name, arguments, asked, "confirmation_unavailable")
-                return self._cannot_ask(arguments)
+                return self._cannot_ask(name, arguments)
             case Withdrawn():
                 return _outdated()
             case never:
@@ -171,9 +172,12 @@ class Peer:
             return results.failed(refusal.failure)
         return _outdated() if result["resultType"] == "input_required" else result
 
-    def _cannot_ask(self, arguments: dict[str, Any]) -> Result:
+    def _cannot_ask(self, name: str, arguments: dict[str, Any]) -> Result:
         """Return the refusal for a client that cannot show a form: it tells the person what to run instead."""
-        command = self._commands.delete(arguments["workspaceUri"], arguments["title"])
+        # It has been asked for, so the arguments are those of the tool.
+        command = (
+            self._commands.delete(arguments["workspaceUri"], arguments["title"]) if name == _DELETE else None
+        )
         return results.failed(describe(ConfirmationUnavailable(command)))
 
 
