@@ -33,6 +33,7 @@ from tests.server.older import (
     reply,
 )
 from tests.server.test_stdio import SCRIPT, begun, let_go, wait_for
+from tests.server.test_two_ways import has_loaded_the_sdk
 from tests.server.wire import VERSION, VERSION_KEY, Frame, Wire, envelope, error, request
 from tests.server.wire import call as modern
 
@@ -223,8 +224,20 @@ def test_results_have_the_shapes_of_their_revision(notes: Vault, version: str) -
 
 def test_a_call_without_arguments_has_none(notes: Vault) -> None:
     open_with(notes.wire)
-    for params in ({"name": "notes_workspaces"}, {"name": "notes_workspaces", "arguments": None}):
-        assert notes.wire.ask(ask(1, "tools/call", params))["result"]["isError"] is False
+    for more in ({}, {"arguments": None}, {"_meta": None}, {"task": {"ttl": 1}}):
+        answer = notes.wire.ask(ask(1, "tools/call", {"name": "notes_workspaces", **more}))
+        assert answer["result"]["isError"] is False
+
+
+def test_nothing_of_it_loads_the_sdk(vault: Vault) -> None:
+    vault.write("a.md", "# A\n")
+    wire = vault.serve("--jail", "off")
+    open_with(wire)
+    wire.ask(ask(1, "tools/list", {"_meta": {"progressToken": 1, "odd": {}}}))
+    assert outcome(wire.ask(reply(wire.ask(delete(2, vault)), accept("a.md")))) == "deleted"
+    assert not has_loaded_the_sdk(wire)
+    wire.ask(request(3, "tools/list", meta=envelope(odd={})))
+    assert has_loaded_the_sdk(wire)
 
 
 @pytest.mark.parametrize(
@@ -615,6 +628,16 @@ def test_a_call_that_is_cancelled_takes_its_form_back(notes: Vault) -> None:
     wire.assert_silent()
     assert kept(notes)
     assert wire.ask(ask(1, "ping"))["result"] == {}
+
+
+def test_a_cancel_right_behind_the_answer_comes_in_time(notes: Vault) -> None:
+    wire = notes.wire
+    open_with(wire)
+    question = wire.ask(delete(1, notes))
+    wire.send(reply(question, accept("a.md")), cancel(1))
+    wire.assert_silent()
+    assert kept(notes)
+    assert outcome(wire.ask(reply(wire.ask(delete(1, notes)), accept("a.md")))) == "deleted"
 
 
 def test_a_form_that_nobody_answers_in_time_is_taken_back(scripted: Wire) -> None:

@@ -99,7 +99,7 @@ class Peer:
     async def _answer(self, request: Request, flight: Flight, session: Session) -> Message:
         params = request.params or {}
         try:
-            if not isinstance(params.get("_meta", {}), dict):
+            if not isinstance(params.get("_meta"), dict | None):
                 raise RpcRefusal(INVALID_PARAMS, _ODD)
             match request.method:
                 case "ping":
