@@ -15,10 +15,21 @@ class Flight:
     """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
 
     `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
-    `refusal` is what a call of a tool fails with at once: its transport has counted too many.
+    `refusal` is what a call of a tool fails with at once: its transport has counted too many. `tool`, `outcome` and
+    `trace_id` are for who tells operators of it: the name of a tool there is, and the result's type, the slug of a
+    failure, the code of an error, or `crash`.
     """
 
-    __slots__ = ("abandoned", "afterwards", "notify", "principal", "refusal")
+    __slots__ = (
+        "abandoned",
+        "afterwards",
+        "notify",
+        "outcome",
+        "principal",
+        "refusal",
+        "tool",
+        "trace_id",
+    )
 
     def __init__(self, principal: Principal) -> None:
         self.principal = principal
@@ -26,6 +37,9 @@ class Flight:
         self.afterwards: Callable[[], None] | None = None
         self.notify: Notify | None = None
         self.refusal: LimitReached | None = None
+        self.tool: str | None = None
+        self.outcome: str | None = None
+        self.trace_id: str | None = None
 
     def is_abandoned(self) -> bool:
         """Say whether the caller has given up; asked from the thread that does the work."""
