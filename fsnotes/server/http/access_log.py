@@ -6,9 +6,9 @@ there are.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
+import urllib.parse
 from typing import Final
 
 from fsnotes.server.flights import Flight
@@ -61,6 +61,11 @@ class Entry:
             "milliseconds": round((time.perf_counter() - self._begun) * 1000, 1),
             "traceId": None if flight is None else flight.trace_id,
         }
-        # A line break in an id would forge a line, and a space a field: so each value is written as JSON.
-        told = " ".join(f"{name}={json.dumps(value)}" for name, value in fields.items() if value is not None)
+        # A line break in an id would forge a line, and a space a field.
+        told = " ".join(f"{name}={_plain(value)}" for name, value in fields.items() if value is not None)
         logger.log(level, "request %s", told, extra={"fields": fields})
+
+
+def _plain(value: object) -> str:
+    """Return *value* without spaces, quotes and backslashes, percent-encoded as in a URI."""
+    return urllib.parse.quote(str(value), safe="/:|@,+", errors="replace")

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +89,15 @@ def logged(shell: Shell, level: str) -> tuple[list[dict[str, Any]], str, int]:
 def test_each_request_is_one_line_and_tells_nothing_of_what_is_in_it(shell: Shell, level: str) -> None:
     lines, everything, sent = logged(shell, level)
     assert CANARY not in everything
+    lines.sort(
+        key=lambda line: line["requestId"] is None
+    )  # a deletion's is written once its answer is known to be out
     told = [
-        (line["requestId"], line["method"], line["tool"], line["status"], line["outcome"]) for line in lines
+        tuple(line[name] for name in ("requestId", "method", "tool", "status", "outcome")) for line in lines
     ]
     beside = [(None, "elsewhere", None, 404, None), (None, "/healthz", None, 200, None)]
-    assert told == [
+    (unknown,) = [line for line in lines if line["status"] == 401]
+    assert set(told) == {
         ("7", "tools/call", "notes_read", 200, "complete"),
         ("a b", "tools/call", "notes_read", 200, "not_found"),
         ("9", "tools/call", "notes_create", 200, "complete"),
@@ -102,19 +107,20 @@ def test_each_request_is_one_line_and_tells_nothing_of_what_is_in_it(shell: Shel
         ("13", "other", None, 404, "-32601"),
         ("14", "tools/call", None, 400, "-32602"),
         ("15", "server/discover", None, 400, "-32020"),
-        (None, None, None, 400, "-32700"),
-        (None, None, None, 401, lines[10]["outcome"]),
         ("17", "server/discover", None, 200, "complete"),
+        (None, None, None, 400, "-32700"),
+        (None, None, None, 401, unknown["outcome"]),
         (None, None, None, 421, None),
         *(beside if level == "debug" else []),
-    ]
-    assert len(lines) == (sent + 1 if level == "debug" else sent - 1)
-    assert {line["level"] for line in lines[:13]} == {"info"}
-    assert {line["principal"] for line in lines[:10]} == {"token:ci"}
-    assert [line["principal"] for line in lines[10:13]] == [None, "token:ci", None]
+    }
+    assert len(lines) == len(told) == len(set(told)) == (sent + 1 if level == "debug" else sent - 1)
+    named = [line["principal"] for line in lines if line["requestId"]]
+    assert named == ["token:ci"] * 10
+    assert unknown["principal"] is None
+    assert {line["level"] for line in lines if line["method"] not in ("elsewhere", "/healthz")} == {"info"}
     assert [line["traceId"] for line in lines if line["traceId"]] == [TRACE]
     assert all(0 <= line["milliseconds"] < 60_000 for line in lines)
-    assert lines[0]["message"].startswith('request requestId="7" principal="token:ci" method="tools/call" ')
+    assert lines[0]["message"].startswith("request requestId=7 principal=token:ci method=tools/call ")
 
 
 def test_at_the_usual_level_no_request_is_a_line(shell: Shell) -> None:
@@ -133,8 +139,6 @@ def test_at_the_usual_level_no_request_is_a_line(shell: Shell) -> None:
                     raw.post(ping())
                 break
             except ConnectionRefusedError:
-                import time
-
                 time.sleep(0.02)
         process.terminate()
         assert process.stderr is not None
@@ -154,7 +158,8 @@ def test_an_id_forges_neither_a_line_nor_a_field(monkeypatch: pytest.MonkeyPatch
     finally:
         log.setLevel(level)
     (line,) = stream.getvalue().splitlines()
-    assert '"1\\" status=200\\nfsnotes: INFO forgedx' in line
+    assert " requestId=1%22%20status%3D200%0Afsnotes:%20INFO%20forgedx" in line
+    assert line.split(" ")[5:7] == ["method=tools/call", "status=400"]
     assert len(line) < 400
 
 
