@@ -160,7 +160,9 @@ def outcomes(state: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("elsewhere", [True, False], ids=["another folder", "the same folder"])
+@pytest.mark.parametrize(
+    "elsewhere", [True, False], ids=["all of it elsewhere", "what the page says in its place"]
+)
 def test_a_copy_that_was_made_while_a_server_ran_is_restored(shell: Shell, elsewhere: bool) -> None:
     """Tokens and history are back; forms in flight are not, so that what was answered since is not answered again."""
     for name in ("a", "b", "c"):
@@ -180,6 +182,9 @@ def test_a_copy_that_was_made_while_a_server_ran_is_restored(shell: Shell, elsew
     if elsewhere:
         state = copy
     else:
+        shutil.rmtree(copy / "ws")
+        for file in (copy / "private").glob("ledger.sqlite3*"):
+            file.unlink()
         state = shell.state
         shutil.rmtree(state)
         shutil.copytree(copy, state)
