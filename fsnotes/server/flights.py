@@ -16,10 +16,22 @@ class Flight:
 
     `on_abandon` is what is to be done at once then; `afterwards` is what is due once the answer has left the process,
     and `notify` sends a notification before that.
-    `refusal` is what a call of a tool fails with at once: its transport has counted too many.
+    `refusal` is what a call of a tool fails with at once: its transport has counted too many. `tool`, `outcome` and
+    `trace_id` are for who tells operators of it: the name of a tool there is, and the result's type, the slug of a
+    failure, the code of an error, or `crash`.
     """
 
-    __slots__ = ("abandoned", "afterwards", "notify", "on_abandon", "principal", "refusal")
+    __slots__ = (
+        "abandoned",
+        "afterwards",
+        "notify",
+        "on_abandon",
+        "outcome",
+        "principal",
+        "refusal",
+        "tool",
+        "trace_id",
+    )
 
     def __init__(self, principal: Principal) -> None:
         self.principal = principal
@@ -28,6 +40,9 @@ class Flight:
         self.afterwards: Callable[[], None] | None = None
         self.notify: Notify | None = None
         self.refusal: LimitReached | None = None
+        self.tool: str | None = None
+        self.outcome: str | None = None
+        self.trace_id: str | None = None
 
     def abandon(self) -> None:
         """Note that the answer is no longer wanted; on the event loop."""

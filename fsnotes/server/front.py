@@ -126,6 +126,7 @@ class Front:
         envelope = open_envelope(request.method, request.params)
         if isinstance(envelope, Refusal):
             return error_message(request.id, envelope.code, envelope.message, envelope.data)
+        flight.trace_id = envelope.trace_id
         if request.method not in METHODS:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
         params = request.params or {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from fsnotes.server.calling import Caller
 from fsnotes.server.front import Front
+from fsnotes.server.tracing import tracing_from
 from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
@@ -49,7 +51,12 @@ def most_calls(product: Product, settings: ServerSettings) -> int:
 
 def front_of(product: Product, settings: ServerSettings) -> Front:
     """Return what answers the requests to *product*; the kernel behind it is made when it is needed."""
-    caller = Caller(product.service, read_only=settings.read_only, max_calls=most_calls(product, settings))
+    caller = Caller(
+        product.service,
+        read_only=settings.read_only,
+        max_calls=most_calls(product, settings),
+        tracing=tracing_from(os.environ),
+    )
 
     def make() -> Kernel:
         from fsnotes.server.kernel import Kernel  # loads the SDK

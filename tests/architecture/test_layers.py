@@ -252,7 +252,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.wiring",
             *LEXICAL,
         ),
-        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11"),
+        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11", "opentelemetry"),
         may_wait=True,
     ),
     "fsnotes.cli": Room(
@@ -314,6 +314,7 @@ LAZY: dict[tuple[str, str], str] = {
         "fsnotes.server.loading",
         "fsnotes.server.kernel",
     ): "discover and tools/list are answered before the SDK is loaded",
+    ("fsnotes.server.tracing", "opentelemetry"): "only a server that is to be traced needs it",
     ("fsnotes.cli", "fsnotes.server"): "only `serve` may load the protocol: half a second and 60 MB",
 }
 
@@ -507,7 +508,7 @@ def test_siblings_do_not_know_each_other() -> None:
 
 def test_only_the_server_may_load_the_protocol_or_wait() -> None:
     assert [name for name, room in ROOMS.items() if room.may_wait] == ["fsnotes.server"]
-    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11"}
+    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11", "opentelemetry"}
     assert [name for name, room in ROOMS.items() if foreign & set(room.packages)] == ["fsnotes.server"]
 
 
@@ -644,6 +645,7 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
         ("fsnotes.identity.tokens", ("jwt", "mcp", "cryptography", "http", "ssl", "socket", "fsnotes.notes")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
+        ("fsnotes.server", ("mcp", "mcp_types", "pydantic", "anyio", "opentelemetry", "uvicorn")),
         ("fsnotes.cli", ("jwt", "mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
     ],
 )
