@@ -20,7 +20,17 @@ from fsnotes.runners import Runner
 _log = logging.getLogger("fsnotes.service")
 
 _UNCHANGED_TOOLS: Final = frozenset(
-    {"notes_links", "notes_list", "notes_read", "notes_search", "notes_tags", "notes_trash"}
+    {
+        "completion/complete",
+        "notes_links",
+        "notes_list",
+        "notes_read",
+        "notes_search",
+        "notes_tags",
+        "notes_trash",
+        "resources/read",
+        "subscriptions/listen",
+    }
 )
 
 

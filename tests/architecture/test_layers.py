@@ -128,6 +128,40 @@ ROOMS: dict[str, Room] = {
             "fsnotes.runners",
         )
     ),
+    "fsnotes.resources": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
+    "fsnotes.completions": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.freshness",
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.runners",
+        )
+    ),
+    "fsnotes.overviews": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.calls",
+            ERRORS,
+            "fsnotes.freshness",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
     "fsnotes.candidates": Room(
         ("fsnotes.access", "fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.runners", *LEXICAL)
     ),
@@ -152,6 +186,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.audit",
             "fsnotes.calls",
             "fsnotes.candidates",
+            "fsnotes.completions",
             "fsnotes.confirm",
             "fsnotes.deletions",
             ERRORS,
@@ -163,7 +198,9 @@ ROOMS: dict[str, Room] = {
             "fsnotes.notes",
             "fsnotes.orphans",
             "fsnotes.outcomes",
+            "fsnotes.overviews",
             "fsnotes.pages",
+            "fsnotes.resources",
             "fsnotes.runners",
             "fsnotes.search_pages",
             "fsnotes.sight",
@@ -293,6 +330,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.notes.sieves", "fsnotes.notes.index"): "SQLite, which only a search in an index needs",
     ("fsnotes.notes.workspace", "fsnotes.notes.index.reader"): "SQLite, which no change needs",
     ("fsnotes.notes.handlers", "fsnotes.notes.asking"): "SQLite, which no change needs",
+    ("fsnotes.notes.handlers", "fsnotes.notes.known_paths"): "SQLite, which no change needs",
     (
         "fsnotes.notes.asking",
         "fsnotes.notes.combed",

@@ -1,0 +1,170 @@
+"""Decides what completes the path in the template of a workspace: ids of notes, the likeliest first.
+
+From the index where it is known what it lacks, else from a bounded walk through the workspace. Which ids are meant, and
+in which order, is decided in `notes/completing.py`. Source: the specification's page on completion.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from fsnotes.access import Grant
+from fsnotes.errors import IndexUnusable
+from fsnotes.freshness import Freshness
+from fsnotes.listings import SCAN_BUDGET, describe_notes
+from fsnotes.notes.commands import NoteSummary, ScanNotes
+from fsnotes.notes.completing import MOST_MATCHES, Best, rank, wanted
+from fsnotes.notes.index_commands import MatchPaths
+from fsnotes.runners import Runner
+
+MAX_TYPED: Final = 4_096
+"""Characters of what was typed that are looked at; no id is longer."""
+
+SECONDS: Final = 0.5
+"""A completion asks for no further stretch once it has taken this long: somebody is typing."""
+
+MOST_CALLS: Final = 200
+
+VALUE_CHARACTERS: Final = 100_000
+"""Characters that all values have together; ids of a hundred notes seldom have a tenth of that."""
+
+_HALF_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The values, best first; *total* is how many there are in all, None where nobody knows."""
+
+    values: tuple[str, ...]
+    total: int | None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are, or may be, others."""
+        return self.total is None or self.total > len(self.values)
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON shape."""
+        shape: dict[str, Any] = {"hasMore": self.has_more}
+        if self.total is not None:
+            shape["total"] = self.total
+        return {"completion": {**shape, "values": list(self.values)}}
+
+
+def escaped(path: str) -> str:
+    """Return *path* as it stands in a URI: everything escaped but unreserved characters and slashes."""
+    return quote(path, safe="/")
+
+
+def typed_path(value: str) -> str:
+    """Return what somebody means who has typed *value*, which may be escaped, up to the middle of an escape."""
+    return unquote(_HALF_ESCAPE.sub("", value[:MAX_TYPED]), errors="ignore")
+
+
+def complete_uri(
+    runner: Runner, grant: Grant, value: str, *, freshness: Freshness, abandoned: Callable[[], bool]
+) -> Completed:
+    """Return what completes *value* as a path in a template: ids of notes, escaped."""
+    paths, total = complete_path(runner, grant, typed_path(value), freshness=freshness, abandoned=abandoned)
+    return fitting(map(escaped, paths), total)
+
+
+def complete_path(
+    runner: Runner,
+    grant: Grant,
+    typed: str,
+    *,
+    freshness: Freshness,
+    abandoned: Callable[[], bool],
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[tuple[str, ...], int | None]:
+    """Return the ids of the notes within *grant* that *typed* may mean, MOST_MATCHES at most, and how many there are.
+
+    The number is None where not all notes were looked at.
+    """
+    search = _Search(runner, grant, wanted(typed[:MAX_TYPED]), abandoned, clock)
+    return search.in_index(freshness) or search.in_notes()
+
+
+class _Search:
+    def __init__(
+        self,
+        runner: Runner,
+        grant: Grant,
+        folded: str,
+        abandoned: Callable[[], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self._runner = runner
+        self._grant = grant
+        self._folded = folded
+        self._abandoned = abandoned
+        self._clock = clock
+        self._end = clock() + SECONDS
+
+    def in_index(self, freshness: Freshness) -> tuple[tuple[str, ...], int | None] | None:
+        """Look in the index; None where it is not known what it lacks."""
+        standing = freshness.standing()
+        if not standing.settled or standing.generation is None:
+            return None
+        best = Best(self._folded)
+        best.take(self._still_there(standing.paths))
+        others, count, after = list(best.paths), best.count, 0
+        for _ in range(MOST_CALLS):
+            command = MatchPaths(self._folded, standing.generation, after, standing.paths)
+            try:
+                found = self._runner.run(self._grant, command, abandoned=self._abandoned)
+            except IndexUnusable:
+                freshness.lost()
+                return None
+            others += found.notes
+            count += found.count
+            if found.behind is None:
+                return self._ordered(others), count
+            after = found.behind
+            if self._clock() >= self._end:
+                break
+        return self._ordered(others), None
+
+    def _still_there(self, paths: tuple[str, ...]) -> list[str]:
+        """Return those of *paths* that may be meant and where a note stands."""
+        meant = tuple(path for path in paths if rank(path, self._folded) is not None)
+        known = describe_notes(self._runner, self._grant, meant, abandoned=self._abandoned)
+        return [path for path, note in known.items() if path is not None and isinstance(note, NoteSummary)]
+
+    def _ordered(self, paths: list[str]) -> tuple[str, ...]:
+        best = Best(self._folded)
+        best.take(paths)
+        return best.paths
+
+    def in_notes(self) -> tuple[tuple[str, ...], int | None]:
+        """Look through the workspace, as far as the time allows."""
+        best = Best(self._folded)
+        after: str | None = None
+        for _ in range(MOST_CALLS):
+            command = ScanNotes("", True, after, SCAN_BUDGET)  # noqa: FBT003 - a record
+            scanned = self._runner.run(self._grant, command, abandoned=self._abandoned)
+            best.take(note.path for note in scanned.notes)
+            after = scanned.resume
+            if after is None:
+                return best.paths, best.count
+            if self._clock() >= self._end:
+                break
+        return best.paths, None
+
+
+def fitting(values: Iterable[str], total: int | None) -> Completed:
+    """Return as many of *values* as one answer holds; the others are counted."""
+    shown: list[str] = []
+    room = VALUE_CHARACTERS
+    for value in values:
+        room -= len(value)
+        if len(shown) == MOST_MATCHES or (room < 0 and shown):
+            break
+        shown.append(value)
+    return Completed(tuple(shown), total)
