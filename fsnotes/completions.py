@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from fsnotes.access import Grant
-from fsnotes.errors import IndexUnusable
+from fsnotes.errors import IndexUnusable, InvalidArgument
 from fsnotes.freshness import Freshness
 from fsnotes.listings import SCAN_BUDGET, describe_notes
 from fsnotes.notes.commands import NoteSummary, ScanNotes
 from fsnotes.notes.completing import MOST_MATCHES, Best, rank, wanted
 from fsnotes.notes.index_commands import MatchPaths
+from fsnotes.notes.scope import Scope
 from fsnotes.runners import Runner
 
 MAX_TYPED: Final = 4_096
@@ -66,96 +67,115 @@ def typed_path(value: str) -> str:
     return unquote(_HALF_ESCAPE.sub("", value[:MAX_TYPED]), errors="ignore")
 
 
-def complete_uri(
-    runner: Runner, grant: Grant, value: str, *, freshness: Freshness, abandoned: Callable[[], bool]
-) -> Completed:
-    """Return what completes *value* as a path in a template: ids of notes, escaped."""
-    paths, total = complete_path(runner, grant, typed_path(value), freshness=freshness, abandoned=abandoned)
-    return fitting(map(escaped, paths), total)
+class Completion:
+    """Completes what somebody types in one workspace, within *grant*."""
 
-
-def complete_path(
-    runner: Runner,
-    grant: Grant,
-    typed: str,
-    *,
-    freshness: Freshness,
-    abandoned: Callable[[], bool],
-    clock: Callable[[], float] = time.monotonic,
-) -> tuple[tuple[str, ...], int | None]:
-    """Return the ids of the notes within *grant* that *typed* may mean, MOST_MATCHES at most, and how many there are.
-
-    The number is None where not all notes were looked at.
-    """
-    search = _Search(runner, grant, wanted(typed[:MAX_TYPED]), abandoned, clock)
-    return search.in_index(freshness) or search.in_notes()
-
-
-class _Search:
     def __init__(
         self,
         runner: Runner,
         grant: Grant,
-        folded: str,
+        freshness: Freshness,
+        *,
         abandoned: Callable[[], bool],
-        clock: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._runner = runner
         self._grant = grant
-        self._folded = folded
+        self._freshness = freshness
         self._abandoned = abandoned
         self._clock = clock
         self._end = clock() + SECONDS
 
-    def in_index(self, freshness: Freshness) -> tuple[tuple[str, ...], int | None] | None:
+    def uris(self, argument: str, value: str) -> Completed:
+        """Complete *value* as the path in a template, whose values are escaped. Any other *argument* has none."""
+        if argument != "path":
+            raise InvalidArgument("argument", "the template has no other argument than path")
+        paths, total = self._notes(typed_path(value))
+        return fitting(map(escaped, paths), total)
+
+    def notes(self, typed: str) -> Completed:
+        """Complete the id of a note."""
+        return fitting(*self._notes(typed))
+
+    def folders(self, typed: str) -> Completed:
+        """Complete the path of a folder in which there are notes, at any depth."""
+        folders: set[str] = set()
+        complete = True
+        for paths in self._walk():
+            if paths is None:
+                complete = False
+                break
+            for path in paths:
+                parts = path.split("/")[:-1]
+                folders.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        covered = Scope(self._grant.folders)
+        best = Best(wanted(typed[:MAX_TYPED]))
+        best.take(folder for folder in folders if covered.covers_position(tuple(folder.split("/"))))
+        return fitting(best.paths, best.count if complete else None)
+
+    def _notes(self, typed: str) -> tuple[tuple[str, ...], int | None]:
+        """Return the ids that *typed* may mean, MOST_MATCHES at most, and how many there are; None for nobody knows."""
+        folded = wanted(typed[:MAX_TYPED])
+        return self._in_index(folded) or self._in_notes(folded)
+
+    def _in_index(self, folded: str) -> tuple[tuple[str, ...], int | None] | None:
         """Look in the index; None where it is not known what it lacks."""
-        standing = freshness.standing()
+        standing = self._freshness.standing()
         if not standing.settled or standing.generation is None:
             return None
-        best = Best(self._folded)
-        best.take(self._still_there(standing.paths))
+        best = Best(folded)
+        best.take(self._still_there(standing.paths, folded))
         others, count, after = list(best.paths), best.count, 0
         for _ in range(MOST_CALLS):
-            command = MatchPaths(self._folded, standing.generation, after, standing.paths)
+            command = MatchPaths(folded, standing.generation, after, standing.paths)
             try:
                 found = self._runner.run(self._grant, command, abandoned=self._abandoned)
             except IndexUnusable:
-                freshness.lost()
+                self._freshness.lost()
                 return None
             others += found.notes
             count += found.count
             if found.behind is None:
-                return self._ordered(others), count
+                return _ordered(others, folded), count
             after = found.behind
             if self._clock() >= self._end:
                 break
-        return self._ordered(others), None
+        return _ordered(others, folded), None
 
-    def _still_there(self, paths: tuple[str, ...]) -> list[str]:
+    def _still_there(self, paths: tuple[str, ...], folded: str) -> list[str]:
         """Return those of *paths* that may be meant and where a note stands."""
-        meant = tuple(path for path in paths if rank(path, self._folded) is not None)
+        meant = tuple(path for path in paths if rank(path, folded) is not None)
         known = describe_notes(self._runner, self._grant, meant, abandoned=self._abandoned)
         return [path for path, note in known.items() if path is not None and isinstance(note, NoteSummary)]
 
-    def _ordered(self, paths: list[str]) -> tuple[str, ...]:
-        best = Best(self._folded)
-        best.take(paths)
-        return best.paths
-
-    def in_notes(self) -> tuple[tuple[str, ...], int | None]:
+    def _in_notes(self, folded: str) -> tuple[tuple[str, ...], int | None]:
         """Look through the workspace, as far as the time allows."""
-        best = Best(self._folded)
+        best = Best(folded)
+        for paths in self._walk():
+            if paths is None:
+                return best.paths, None
+            best.take(paths)
+        return best.paths, best.count
+
+    def _walk(self) -> Iterator[list[str] | None]:
+        """Yield the ids of all notes, a stretch at once; None at last if there is no time for all."""
         after: str | None = None
         for _ in range(MOST_CALLS):
-            command = ScanNotes("", True, after, SCAN_BUDGET)  # noqa: FBT003 - a record
+            command = ScanNotes("", recursive=True, after=after, budget=SCAN_BUDGET)
             scanned = self._runner.run(self._grant, command, abandoned=self._abandoned)
-            best.take(note.path for note in scanned.notes)
+            yield [note.path for note in scanned.notes]
             after = scanned.resume
             if after is None:
-                return best.paths, best.count
+                return
             if self._clock() >= self._end:
                 break
-        return best.paths, None
+        yield None
+
+
+def _ordered(paths: Iterable[str], folded: str) -> tuple[str, ...]:
+    best = Best(folded)
+    best.take(paths)
+    return best.paths
 
 
 def fitting(values: Iterable[str], total: int | None) -> Completed:

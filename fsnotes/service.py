@@ -11,15 +11,15 @@ from typing import Any, Final
 from fsnotes.access import Access, Right
 from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
-from fsnotes.completions import Completed, complete_uri
 from fsnotes.confirm import (
     Asked,
     Confirmations,
 )
 from fsnotes.deletions import DELETE_TOOL, Deletions
-from fsnotes.errors import NotAllowed, NoteNotFound
+from fsnotes.errors import NoteNotFound
 from fsnotes.freshness import Freshness
 from fsnotes.hits import NotesFound
+from fsnotes.library import Library
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
 from fsnotes.moves import move
@@ -48,20 +48,9 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.overviews import show
-from fsnotes.resources import (
-    ResourceRead,
-    ResourcesListed,
-    TemplatesListed,
-    list_resources,
-    named_by,
-    read_resource,
-    template_of,
-    workspaces_of,
-)
 from fsnotes.runners import MAX_PENDING, Runner
 from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
-from fsnotes.story import Story
 from fsnotes.tag_pages import list_tags
 
 READ_CHARACTERS: Final = 38_000
@@ -71,7 +60,7 @@ MAX_WAITING: Final = 2 * MAX_PENDING
 """Calls that one workspace may keep waiting: changes, and so many others."""
 
 
-class Service:
+class Service(Library):
     """All operations on all workspaces of one configuration."""
 
     def __init__(
@@ -85,12 +74,9 @@ class Service:
         freshness: Mapping[str, Freshness],
         clock: Callable[[], float],
     ) -> None:
-        self._access = access
-        self._runner = runner
+        super().__init__(access, runner, audit, freshness=freshness)
         self._confirmations = confirmations
-        self._audit = audit
         self._policies = policies
-        self._freshness = freshness
         self._clock = clock
         self._deletions = Deletions(access, runner, confirmations, clock=clock)
 
@@ -177,35 +163,6 @@ class Service:
         with self._story(call, "notes_trash", workspace_uri, None):
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
             return list_trash(self._runner, grant, limit=limit, cursor=cursor, abandoned=call.abandoned)
-
-    # -- resources ---------------------------------------------------------------------------------
-
-    def resources(self, call: Call, *, cursor: str | None = None) -> ResourcesListed:
-        """List the notes of all workspaces that the caller may read, page by page, with their URIs."""
-        grants = self._access.held(call.principal, Right.READ)
-        return list_resources(self._runner, grants, call.principal, cursor=cursor, abandoned=call.abandoned)
-
-    def templates(self, call: Call) -> TemplatesListed:
-        """List a URI template for each workspace that the caller may read in."""
-        return TemplatesListed(workspaces_of(self._access.held(call.principal, Right.READ)))
-
-    def resource(self, call: Call, uri: str) -> ResourceRead:
-        """Read the note that *uri* names, whole."""
-        with self._story(call, "resources/read", uri, None) as story:
-            named = named_by(self._access, call.principal, uri)
-            story.enter(named.grant, path=str(named.path))
-            return read_resource(self._runner, named, uri, abandoned=call.abandoned)
-
-    def complete_uri(self, call: Call, template: str, value: str) -> Completed:
-        """Complete the path in one of the caller's URI templates."""
-        with self._story(call, "completion/complete", template, None):
-            for grant in self._access.held(call.principal, Right.READ):
-                if template_of(grant.workspace) == template:
-                    freshness = self._freshness[grant.workspace.name]
-                    return complete_uri(
-                        self._runner, grant, value, freshness=freshness, abandoned=call.abandoned
-                    )
-            raise NotAllowed("no such template")
 
     # -- changing ----------------------------------------------------------------------------------
 
@@ -380,10 +337,3 @@ class Service:
                 outcome if changed else "unchanged", path=reply.path, before=reply.former, after=reply.etag
             )
             return NoteEdited(reply, dry_run=command.dry_run, shows_text=sight.reads)
-
-    # -- shared ------------------------------------------------------------------------------------
-
-    def _story(
-        self, call: Call, tool: str, workspace_uri: str, path: str | None, *, new_path: str | None = None
-    ) -> Story:
-        return Story(self._audit, self._runner, call, tool, workspace_uri, path, new_path=new_path)

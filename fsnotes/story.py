@@ -28,6 +28,7 @@ _UNCHANGED_TOOLS: Final = frozenset(
         "notes_search",
         "notes_tags",
         "notes_trash",
+        "prompts/get",
         "resources/read",
         "subscriptions/listen",
     }

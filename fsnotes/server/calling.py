@@ -20,6 +20,7 @@ from fsnotes.server import elicitation, results
 from fsnotes.server.arguments import fit
 from fsnotes.server.envelope import INVALID_PARAMS, Envelope
 from fsnotes.server.frames import Params, RequestId
+from fsnotes.server.method import Method, refused
 from fsnotes.server.progress import ProgressReport
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.results import Result
@@ -86,6 +87,23 @@ class Caller:
             if failure.rpc is not None:
                 raise _rpc_error(error) from error
             return results.failed(failure)
+        return result
+
+    async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
+        """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
+        if asked.flight.refusal is not None:
+            raise refused(asked.flight.refusal, params)
+        if asked.echo.state is not None:
+            await self._run(
+                lambda: self._service.refused(self._call_of(asked), method.name, "", "invalid_state")
+            )
+            raise _refused(InvalidState("sent to a method that never asks"))
+        try:
+            result: Result = await self._in_thread(
+                lambda: method.run(self._service, self._call_of(asked), params), change=False
+            )
+        except FsnotesError as error:
+            raise refused(error, params) from error
         return result
 
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:

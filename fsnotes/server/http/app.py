@@ -173,7 +173,7 @@ class HttpApp:
         if refusal is not None:
             return message(error_message(request.id, refusal.code, refusal.message, refusal.data))
         flight = Flight(principal)
-        if request.method != "tools/call":
+        if not self._front.is_work(request.method):
             return message(await self._front.answer(request, flight))
         flight.refusal = self._limits.begin(principal)
         self._flights.add(flight)
