@@ -5,11 +5,12 @@ The part of the service that only reads; knows no protocol and no jail either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from fsnotes.access import Access, Grant, Right
 from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
+from fsnotes.changes import Hubs
 from fsnotes.completions import Completed, Completion
 from fsnotes.errors import NotAllowed
 from fsnotes.freshness import Freshness
@@ -26,18 +27,26 @@ from fsnotes.resources import (
 )
 from fsnotes.runners import Runner
 from fsnotes.story import Story
+from fsnotes.subscriptions import Subscription
 
 
 class Library:
     """The notes of all workspaces of one configuration, as resources."""
 
     def __init__(
-        self, access: Access, runner: Runner, audit: AuditLog, *, freshness: Mapping[str, Freshness]
+        self,
+        access: Access,
+        runner: Runner,
+        audit: AuditLog,
+        *,
+        freshness: Mapping[str, Freshness],
+        hubs: Hubs,
     ) -> None:
         self._access = access
         self._runner = runner
         self._audit = audit
         self._freshness = freshness
+        self._hubs = hubs
 
     def resources(self, call: Call, *, cursor: str | None = None) -> ResourcesListed:
         """List the notes of all workspaces that the caller may read, page by page, with their URIs."""
@@ -56,6 +65,21 @@ class Library:
             named = named_by(self._access, call.principal, uri)
             story.enter(named.grant, path=str(named.path))
             return read_resource(self._runner, named, uri, abandoned=call.abandoned)
+
+    def subscribe(
+        self, call: Call, uris: Sequence[str], *, lists: bool, wake: Callable[[], None]
+    ) -> Subscription:
+        """Listen to changes of the notes at *uris* that the caller may read and, with *lists*, of the list of notes.
+
+        *wake* is called, from any thread, when there is something to take. What may not be read is left out, and
+        logged once.
+        """
+        opened, refused = Subscription.open(
+            self._access, self._hubs, call.principal, uris, lists=lists, wake=wake
+        )
+        if refused:
+            self._story(call, "subscriptions/listen", refused[0], None).refused("not_allowed")
+        return opened
 
     def complete_uri(self, call: Call, template: str, argument: str, value: str) -> Completed:
         """Complete the path in one of the caller's URI templates; it has no other argument."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from fsnotes.access import Access, Right
 from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
+from fsnotes.changes import Hubs
 from fsnotes.confirm import (
     Asked,
     Confirmations,
@@ -72,9 +73,10 @@ class Service(Library):
         *,
         policies: Mapping[str, Mapping[str, Any]],
         freshness: Mapping[str, Freshness],
+        hubs: Hubs,
         clock: Callable[[], float],
     ) -> None:
-        super().__init__(access, runner, audit, freshness=freshness)
+        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs)
         self._confirmations = confirmations
         self._policies = policies
         self._clock = clock

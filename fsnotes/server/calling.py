@@ -7,7 +7,7 @@ others, by the SDK's models. Knows no rule about notes: what may be done, and wh
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from fsnotes.server.tools import offered
 if TYPE_CHECKING:
     from fsnotes.server.flights import Flight
     from fsnotes.service import Service
+    from fsnotes.subscriptions import Subscription
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +106,19 @@ class Caller:
         except FsnotesError as error:
             raise refused(error, params) from error
         return result
+
+    async def subscribe(
+        self, uris: Sequence[str], asked: Asked, *, lists: bool, wake: Callable[[], None]
+    ) -> Subscription:
+        """Return what the caller hears of. Raises RpcRefusal and CrashError."""
+        try:
+            opened: Subscription = await self._in_thread(
+                lambda: self._service.subscribe(self._call_of(asked), uris, lists=lists, wake=wake),
+                change=False,
+            )
+        except FsnotesError as error:
+            raise refused(error, {}) from error
+        return opened
 
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
         if asked.flight.abandoned:

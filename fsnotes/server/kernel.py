@@ -27,6 +27,7 @@ from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.front import NAME, TTL_MS, crash_message, discovery, tool_list
+from fsnotes.server.listening import LISTEN, Listening
 from fsnotes.server.method import Method
 from fsnotes.server.methods import methods
 from fsnotes.server.prompting import prompt_list
@@ -90,8 +91,9 @@ _Context = ServerRequestContext[dict[str, Any], _Exchange]
 class Kernel:
     """Answers requests; `answer` is called on the event loop."""
 
-    def __init__(self, caller: Caller, *, read_only: bool) -> None:
+    def __init__(self, caller: Caller, listening: Listening, *, read_only: bool) -> None:
         self._caller = caller
+        self._listening = listening
         self._listed = tool_list(read_only=read_only)
         self._prompts = prompt_list(read_only=read_only, ttl_ms=TTL_MS)
         self._methods = methods(read_only=read_only)
@@ -110,6 +112,7 @@ class Kernel:
         server.add_request_handler("prompts/list", types.PaginatedRequestParams, self._list_prompts)
         for method in self._methods.values():
             server.add_request_handler(method.name, _MODELS[method.name], partial(self._ask, method))
+        server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, self._listen)
         server.middleware.clear()  # the only one is a tracing span, and nothing here exports any
         return server
 
@@ -142,6 +145,14 @@ class Kernel:
             raise MCPError(INVALID_PARAMS, "Invalid request parameters")
         try:
             return await self._caller.ask(method, ctx.request.params, ctx.request.asked)
+        except RpcRefusal as refusal:
+            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+
+    async def _listen(self, ctx: _Context, _: types.SubscriptionsListenRequestParams) -> Any:
+        if ctx.request is None:
+            raise MCPError(INVALID_PARAMS, "Invalid request parameters")
+        try:
+            return await self._listening.listen(ctx.request.params, ctx.request.asked)
         except RpcRefusal as refusal:
             raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
 

@@ -140,6 +140,10 @@ ROOMS: dict[str, Room] = {
             *LEXICAL,
         )
     ),
+    "fsnotes.changes": Room((ERRORS, "fsnotes.notes", "sandbox")),
+    "fsnotes.subscriptions": Room(
+        ("fsnotes.access", "fsnotes.changes", ERRORS, "fsnotes.notes", "fsnotes.resources", *LEXICAL)
+    ),
     "fsnotes.completions": Room(
         (
             "fsnotes.access",
@@ -172,6 +176,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.access",
             "fsnotes.audit",
             "fsnotes.calls",
+            "fsnotes.changes",
             "fsnotes.completions",
             ERRORS,
             "fsnotes.freshness",
@@ -179,6 +184,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.resources",
             "fsnotes.runners",
             "fsnotes.story",
+            "fsnotes.subscriptions",
         )
     ),
     "fsnotes.deletions": Room(
@@ -200,6 +206,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.audit",
             "fsnotes.calls",
             "fsnotes.candidates",
+            "fsnotes.changes",
             "fsnotes.confirm",
             "fsnotes.deletions",
             ERRORS,
@@ -241,6 +248,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.access",
             "fsnotes.audit",
             "fsnotes.calls",
+            "fsnotes.changes",
             "fsnotes.config",
             "fsnotes.confirm",
             ERRORS,
@@ -295,6 +303,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.search_pages",
             "fsnotes.service",
+            "fsnotes.subscriptions",
             "fsnotes.version",
             "fsnotes.wiring",
             *LEXICAL,

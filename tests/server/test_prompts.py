@@ -135,9 +135,10 @@ def test_a_server_that_changes_nothing_offers_nothing_that_leads_to_a_change(vau
     assert answer == error(2, -32602, "Unknown prompt")
 
 
-def test_prompts_are_listed_and_got_over_the_wire(vault: Vault) -> None:
+def test_prompts_are_listed_and_got_over_the_wire(running: Vault) -> None:
+    vault = running
     vault.write("Journal/a b.md", "text")
-    wire = vault.serve("--jail", "off")
+    wire = vault.wire
     listed = wire.ask(request(1, "prompts/list"))["result"]
     assert [prompt["name"] for prompt in listed["prompts"]] == [prompt.name for prompt in PROMPTS]
     assert (listed["cacheScope"], listed["ttlMs"]) == ("public", 3_600_000)

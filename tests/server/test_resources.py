@@ -25,10 +25,15 @@ def result(wire: Wire, method: str, params: Any = None) -> Frame:
     return found
 
 
-def test_a_server_says_what_it_serves_and_nothing_more(vault: Vault) -> None:
-    discovered = result(vault.serve("--jail", "off"), "server/discover")
-    assert discovered["capabilities"].keys() == {"completions", "prompts", "resources", "tools"}
-    assert vault.uri not in json.dumps(discovered)
+def test_a_server_says_what_it_serves_and_nothing_more(running: Vault) -> None:
+    discovered = result(running.wire, "server/discover")
+    assert discovered["capabilities"] == {
+        "completions": {},
+        "prompts": {},
+        "resources": {"listChanged": True, "subscribe": True},
+        "tools": {},
+    }
+    assert running.uri not in json.dumps(discovered)
 
 
 def test_notes_are_listed_read_and_completed(vault: Vault) -> None:
@@ -95,13 +100,14 @@ def test_pages_follow_each_other_and_a_foreign_cursor_is_refused(vault: Vault) -
     assert wire.ask(request(1, "resources/list", {"cursor": foreign})) == error(1, -32602, "Invalid cursor")
 
 
-def test_what_is_not_there_and_what_is_not_allowed_are_told_by_the_same_words(vault: Vault) -> None:
+def test_what_is_not_there_and_what_is_not_allowed_are_told_by_the_same_words(running: Vault) -> None:
+    vault = running
     vault.write("a.md", "text")
     vault.write(".hidden.md", "text")
     outside = Path(vault.folder.parent, "outside.md")
     outside.write_text("secret")
     (vault.folder / "link.md").symlink_to(outside)
-    wire = vault.serve("--jail", "off")
+    wire = vault.wire
     for uri in (
         f"{vault.uri}/none.md", f"{vault.uri}/.hidden.md", f"{vault.uri}/link.md", f"{vault.uri}/a", outside.as_uri(),
         f"{vault.uri}/../outside.md", f"{vault.uri}/%2e%2e/outside.md", vault.uri, "", "file:///", "\u0000",
@@ -113,16 +119,18 @@ def test_what_is_not_there_and_what_is_not_allowed_are_told_by_the_same_words(va
     assert result(wire, "resources/read", {"uri": f"{vault.uri}/a.md"})["contents"][0]["text"] == "text"
 
 
-def test_a_note_that_cannot_be_read_whole_is_refused_with_what_it_is(vault: Vault) -> None:
+def test_a_note_that_cannot_be_read_whole_is_refused_with_what_it_is(running: Vault) -> None:
+    vault = running
     (vault.folder / "bad.md").write_bytes(b"\xff")
-    wire = vault.serve("--jail", "off")
+    wire = vault.wire
     refusal = wire.ask(request(1, "resources/read", {"uri": f"{vault.uri}/bad.md"}))["error"]
     assert (refusal["code"], refusal["message"].partition(":")[0]) == (-32602, "not_text")
 
 
-def test_a_state_that_nobody_asked_for_is_refused(vault: Vault) -> None:
+def test_a_state_that_nobody_asked_for_is_refused(running: Vault) -> None:
+    vault = running
     vault.write("a.md", "text")
-    wire = vault.serve("--jail", "off")
+    wire = vault.wire
     asked = {"uri": f"{vault.uri}/a.md", "requestState": "x"}
     answer = wire.ask(request(1, "resources/read", asked))
     assert answer == error(1, -32602, "Invalid or expired requestState")

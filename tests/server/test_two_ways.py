@@ -159,10 +159,11 @@ def filled(value: Any, uri: str) -> Any:
     return json.loads(json.dumps(value).replace("$", uri))
 
 
-def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(vault: Vault) -> None:
+def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault) -> None:
+    vault = running
     vault.write("b\u00e9.md", "# Title\n\ntext \u2028 \U0001f600\n")
     (vault.folder / "bad.md").write_bytes(b"\xff")
-    wire = vault.serve("--jail", "off")
+    wire = vault.wire
     for method, params in LIBRARY:
         direct, judged = both(wire, request(1, method, filled(params, vault.uri)))
         assert direct == judged, method
@@ -207,12 +208,12 @@ def test_malformed_params_are_left_to_the_sdk_which_refuses_them(
     ids=str,
 )  # fmt: skip
 def test_odd_params_that_the_sdk_lets_pass_are_answered(
-    vault: Vault, method: str, params: dict[str, Any]
+    running: Vault, method: str, params: dict[str, Any]
 ) -> None:
     """The SDK's models take a null for what is left out, and a reference without its type."""
     frame = request(1, method, params)
     assert not is_answered_directly(frame)
-    answer = vault.serve("--jail", "off").ask(frame)
+    answer = running.wire.ask(frame)
     assert answer.get("error", {"code": -32602})["code"] == -32602
 
 
