@@ -1,4 +1,4 @@
-"""`subscriptions/listen` on both transports: acknowledged first, told in time but not too often, answered at its end."""
+"""`subscriptions/listen` on both transports: acknowledged first, told in time, answered at its end."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_reader_that_is_behind_slows_nobody_and_loses_nothing(vault: Vault) ->
     """While the client reads nothing more is told than there is room for, and each change arrives at last."""
     wire = Wire.serve(vault.folder, state=vault.state, options=("--jail", "off"))
     vault.own.append(wire)
-    names = [f"{'\u65e5' * 80}{number}.md" for number in range(MOST_URIS)]
+    names = ["\u65e5" * 80 + f"{number}.md" for number in range(MOST_URIS)]
     uris = [(vault.folder / name).as_uri() for name in names]
     streams = range(12)
     for id_ in streams:
