@@ -160,6 +160,10 @@ class NoteTooLarge(FsnotesError):
         self.limit = limit
 
 
+class ResourceTooLarge(NoteTooLarge):
+    """The note is larger than one that is read as a whole."""
+
+
 class NotText(FsnotesError):
     """The note's bytes are not UTF-8, so it cannot be shown or edited as text."""
 

@@ -203,6 +203,13 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
         6,
         lambda e: f"{echo(e.path)} is larger than the {e.limit} bytes that this workspace allows; split it",
     ),
+    errors.ResourceTooLarge: (
+        "too_large",
+        6,
+        lambda e: (
+            f"{echo(e.path)} is larger than the {e.limit} bytes that a resource may have; notes_read reads parts"
+        ),
+    ),
     errors.NotText: (
         "not_text",
         6,

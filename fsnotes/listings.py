@@ -102,16 +102,23 @@ class _Lister:
         return scanned.folders if self.query.glob is None and self.query.tag is None else ()
 
     def describe(self, paths: tuple[str, ...]) -> dict[str | None, NoteSummary | Skipped]:
-        found: dict[str | None, NoteSummary | Skipped] = {}
-        rest = paths
-        while rest:  # bounded: each round leaves fewer
-            described = self.runner.run(self.grant, DescribeNotes(rest), abandoned=self.abandoned)
-            found |= {note.path: note for note in described.notes}
-            found |= {item.path: item for item in described.skipped}
-            if len(described.rest) >= len(rest):
-                break  # a reply that makes no progress would go on for ever
-            rest = described.rest
-        return found
+        return describe_notes(self.runner, self.grant, paths, abandoned=self.abandoned)
+
+
+def describe_notes(
+    runner: Runner, grant: Grant, paths: tuple[str, ...], *, abandoned: Callable[[], bool]
+) -> dict[str | None, NoteSummary | Skipped]:
+    """Return what a look into each of *paths* tells, by path. Those that have vanished are left out."""
+    found: dict[str | None, NoteSummary | Skipped] = {}
+    rest = paths
+    while rest:  # bounded: each round leaves fewer
+        described = runner.run(grant, DescribeNotes(rest), abandoned=abandoned)
+        found |= {note.path: note for note in described.notes}
+        found |= {item.path: item for item in described.skipped}
+        if len(described.rest) >= len(rest):
+            break  # a reply that makes no progress would go on for ever
+        rest = described.rest
+    return found
 
 
 def list_notes(

@@ -5,25 +5,22 @@ Knows no protocol, no terminal and no jail. Synchronous and thread-safe; raises 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from fsnotes.access import Access, Held, Right
+from fsnotes.access import Access, Right
 from fsnotes.audit import AuditLog
 from fsnotes.calls import Call
+from fsnotes.changes import Hubs
 from fsnotes.confirm import (
     Asked,
     Confirmations,
 )
 from fsnotes.deletions import DELETE_TOOL, Deletions
-from fsnotes.errors import (
-    Abandoned,
-    FsnotesError,
-    NoteNotFound,
-)
+from fsnotes.errors import NoteNotFound
 from fsnotes.freshness import Freshness
 from fsnotes.hits import NotesFound
+from fsnotes.library import Library
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
 from fsnotes.moves import move
@@ -34,7 +31,6 @@ from fsnotes.notes.commands import (
     EditNote,
     ReadNote,
     RestoreNote,
-    ScanNotes,
     SetProperties,
 )
 from fsnotes.notes.editing import Change, check_arguments
@@ -50,15 +46,13 @@ from fsnotes.outcomes import (
     NotesMoved,
     TagsListed,
     TrashListed,
-    WorkspaceShown,
     WorkspacesShown,
 )
+from fsnotes.overviews import show
 from fsnotes.runners import MAX_PENDING, Runner
 from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
-from fsnotes.story import Story
 from fsnotes.tag_pages import list_tags
-from sandbox.names import ROOT
 
 READ_CHARACTERS: Final = 38_000
 """A note's text in one answer; with its escapes in the frame it may be longer, in the client it is not."""
@@ -66,13 +60,8 @@ READ_CHARACTERS: Final = 38_000
 MAX_WAITING: Final = 2 * MAX_PENDING
 """Calls that one workspace may keep waiting: changes, and so many others."""
 
-COUNTED_SCANS: Final = 10
-"""Bounded calls spent on counting a workspace's notes before the count is given as incomplete."""
 
-_log = logging.getLogger("fsnotes.service")
-
-
-class Service:
+class Service(Library):
     """All operations on all workspaces of one configuration."""
 
     def __init__(
@@ -84,14 +73,12 @@ class Service:
         *,
         policies: Mapping[str, Mapping[str, Any]],
         freshness: Mapping[str, Freshness],
+        hubs: Hubs,
         clock: Callable[[], float],
     ) -> None:
-        self._access = access
-        self._runner = runner
+        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs)
         self._confirmations = confirmations
-        self._audit = audit
         self._policies = policies
-        self._freshness = freshness
         self._clock = clock
         self._deletions = Deletions(access, runner, confirmations, clock=clock)
 
@@ -99,7 +86,19 @@ class Service:
 
     def workspaces(self, call: Call) -> WorkspacesShown:
         """Show the caller's workspaces, with rights, policies and an (incomplete, if large) count of notes."""
-        return WorkspacesShown(tuple(self._show(call, held) for held in self._access.visible(call.principal)))
+        return WorkspacesShown(
+            tuple(
+                show(
+                    self._access,
+                    self._runner,
+                    held,
+                    call=call,
+                    policies=self._policies.get(held.workspace.name, {}),
+                    freshness=self._freshness[held.workspace.name],
+                )
+                for held in self._access.visible(call.principal)
+            )
+        )
 
     def list(self, call: Call, workspace_uri: str, **query: Any) -> NotesListed:
         """List notes of a folder, page by page. The keyword arguments are those of `ListQuery`."""
@@ -340,61 +339,6 @@ class Service:
             )
             return NoteEdited(reply, dry_run=command.dry_run, shows_text=sight.reads)
 
-    # -- shared ------------------------------------------------------------------------------------
-
     def name_of(self, call: Call, workspace_uri: str) -> str | None:
         """Return the name of the workspace that is meant, None unless it is one of the caller's."""
         return self._access.name_of(call.principal, workspace_uri)
-
-    def _show(self, call: Call, held: Held) -> WorkspaceShown:
-        name = held.workspace.name
-        notes, complete = 0, False
-        known = self._known_notes(held)
-        if known is not None:
-            notes, complete = known, True
-        elif Right.READ in held.rights:
-            grant = self._access.authorize(call.principal, held.workspace.uri, Right.READ)
-            after: str | None = None
-            try:
-                for _ in range(COUNTED_SCANS):
-                    scan = ScanNotes(str(held.folder), recursive=True, after=after)
-                    scanned = self._runner.run(grant, scan, abandoned=call.abandoned)
-                    notes += len(scanned.notes)
-                    after = scanned.resume
-                    if after is None:
-                        complete = True
-                        break
-            except Abandoned:
-                raise
-            except FsnotesError as error:
-                # Gone, or not to be listed at the moment: the other workspaces are shown all the same.
-                _log.warning("workspace %r: not counted: %s", name, type(error).__name__)
-        return WorkspaceShown(
-            uri=held.workspace.uri,
-            name=name,
-            folder=str(held.folder),
-            rights=tuple(right.value for right in Right if right in held.rights),
-            policies=self._policies.get(name, {}),
-            jail=self._runner.jail(name),
-            notes=notes,
-            complete=complete,
-            index=self._index_of(name),
-        )
-
-    def _known_notes(self, held: Held) -> int | None:
-        """Return how many notes a whole workspace has, None where the index cannot tell right now."""
-        if Right.READ not in held.rights or held.folder != ROOT:
-            return None
-        standing = self._freshness[held.workspace.name].standing()
-        return standing.notes if standing.settled and not standing.paths else None
-
-    def _index_of(self, workspace: str) -> str:
-        progress = self._freshness[workspace].progress()
-        if progress is None:
-            return "none"
-        return "ready" if progress.is_ready else "building"
-
-    def _story(
-        self, call: Call, tool: str, workspace_uri: str, path: str | None, *, new_path: str | None = None
-    ) -> Story:
-        return Story(self._audit, self._runner, call, tool, workspace_uri, path, new_path=new_path)

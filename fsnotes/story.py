@@ -20,7 +20,18 @@ from fsnotes.runners import Runner
 _log = logging.getLogger("fsnotes.service")
 
 _UNCHANGED_TOOLS: Final = frozenset(
-    {"notes_links", "notes_list", "notes_read", "notes_search", "notes_tags", "notes_trash"}
+    {
+        "completion/complete",
+        "notes_links",
+        "notes_list",
+        "notes_read",
+        "notes_search",
+        "notes_tags",
+        "notes_trash",
+        "prompts/get",
+        "resources/read",
+        "subscriptions/listen",
+    }
 )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from fsnotes.access import Access, Principal, Workspace
 from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
+from fsnotes.changes import Hubs
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
@@ -73,6 +74,7 @@ class Product:
     _clear: Callable[[str], None]
     _end: Callable[[str], None]
     _upkeeps: tuple[Upkeep, ...]
+    _hubs: Hubs
     _clock: Callable[[], float]
     _stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -140,6 +142,7 @@ class Product:
         self._stopping.set()
         for upkeep in self._upkeeps:
             upkeep.close()
+        self._hubs.close()
         self._runner.close()
         self._confirming.close()
 
@@ -209,6 +212,7 @@ def build(
         raise
     runner = GuardedRunner(inner, quarantine.stands)
     upkeeps = keepers(settings, runner.keep, watches)
+    hubs = Hubs(watches)
     confirming = _Confirming(settings, state, given, observe)
     service = Service(
         Access(workspaces, settings.rules),
@@ -217,6 +221,7 @@ def build(
         audit,
         policies={workspace.name: policies(workspace) for workspace in settings.workspaces},
         freshness=upkeeps,
+        hubs=hubs,
         clock=clock,
     )
     return Product(
@@ -232,6 +237,7 @@ def build(
         clear,
         end,
         tuple(upkeeps.values()),
+        hubs,
         clock,
     )
 

@@ -152,6 +152,35 @@ class Access:
         held = (each.workspace for each in self.visible(principal))
         return next((workspace.name for workspace in held if workspace.is_named_by(uri)), None)
 
+    def held(self, principal: Principal, right: Right) -> tuple[Grant, ...]:
+        """Return the grants of *right* in every workspace in which *principal* holds it, in configuration order."""
+        return tuple(
+            Grant(principal, workspace, right, folders, mint=_MINT)
+            for workspace in self._workspaces
+            if (folders := self._folders(principal, workspace, right))
+        )
+
+    def beneath(
+        self, principal: Principal, uri: str, right: Right
+    ) -> tuple[tuple[Grant, tuple[str, ...]], ...]:
+        """Return the grants of *right* in workspaces beneath which *uri* lies, each with the components below it.
+
+        The innermost workspace comes first. There are none for what is malformed, is a workspace itself, or ends with a
+        slash. That a grant covers what lies there is not said.
+        """
+        try:
+            asked = FileUri.parse(uri)
+        except InvalidUri:
+            return ()
+        if asked.trailing_slash:
+            return ()
+        found: list[tuple[Grant, tuple[str, ...]]] = []
+        for grant in self.held(principal, right):
+            # Several spellings of a workspace may lie within each other, too.
+            below = [rest for own in grant.workspace.uris if (rest := asked.relative_to(own))]
+            found += [(grant, rest) for rest in below]
+        return tuple(sorted(found, key=lambda each: len(each[1])))
+
     def visible(self, principal: Principal) -> tuple[Held, ...]:
         """List what *principal* holds: each workspace and folder with its rights, in configuration order.
 

@@ -53,19 +53,26 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
 from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
-from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
+from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
 from fsnotes.notes.link_answers import answers_links, answers_targets
 from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.model import fold, is_note
 from fsnotes.notes.move_replies import MOST_SURVEYED, MOST_TOLD, is_survey_position
 from fsnotes.notes.places import is_reading
-from fsnotes.notes.replies import IndexKept, IndexSearched, PathsSearched
+from fsnotes.notes.replies import IndexKept, IndexSearched, PathsMatched, PathsSearched
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.search_answers import answers_index, answers_keeping, answers_paths, answers_search
+from fsnotes.notes.search_answers import (
+    answers_index,
+    answers_keeping,
+    answers_matching,
+    answers_paths,
+    answers_search,
+)
 from fsnotes.notes.shapes import BadMessage
+from fsnotes.notes.trash_answers import answers_list_trash, answers_restore, answers_trash
 from sandbox.errors import InvalidPath
-from sandbox.names import RelPath, is_entry_name, is_hidden
+from sandbox.names import RelPath, is_hidden
 
 # A note's id that can be seen to be one without being taken apart: ASCII, short, not too deep, not hidden.
 _PLAIN: Final = re.compile(
@@ -154,7 +161,7 @@ def _one(scope: Scope, reply: NoteText | Created | Edited | Trashed | Restored) 
     return _note_within(scope, _prefixes(scope.folders), reply.path)
 
 
-def _surveyed(scope: Scope, reply: Surveyed) -> bool:
+def _surveyed(scope: Scope, reply: Surveyed | PathsMatched) -> bool:
     return _notes_within(scope, reply.notes)
 
 
@@ -173,6 +180,7 @@ _NAMED: Final[Mapping[type[Any], Callable[[Scope, Any], bool]]] = {
     Searched: _searched,
     IndexSearched: _hits,
     PathsSearched: _hits,
+    PathsMatched: _surveyed,
     IndexKept: _kept,
     TrashPage: _trash_page,
     NoteText: _one,
@@ -355,26 +363,6 @@ def _is_spelled(path: str, asked: str) -> bool:
     return spelled == wanted
 
 
-def _answers_trash(command: TrashNote, reply: Trashed) -> bool:
-    return (reply.path, reply.entry) == (command.path, command.entry)
-
-
-def _answers_list_trash(command: ListTrash, reply: TrashPage) -> bool:
-    """Say whether the entries go from newer to older, and on from where the last page ended."""
-    names = [entry.trash_id for entry in reply.entries]
-    if reply.resume is not None:
-        if not is_entry_name(reply.resume) or (names and reply.resume > names[-1]):
-            return False
-        names.append(reply.resume)
-    if command.after is not None:
-        names.insert(0, command.after)
-    return len(reply.entries) <= max(1, command.limit) and names == sorted(names, reverse=True)
-
-
-def _answers_restore(command: RestoreNote, reply: Restored) -> bool:
-    return command.new_path is None or is_reading(reply.path, command.new_path)
-
-
 _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     ScanNotes: _answers_scan,
     DescribeNotes: _answers_describe,
@@ -385,6 +373,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     SearchNotes: answers_search,
     SearchIndex: answers_index,
     SearchPaths: answers_paths,
+    MatchPaths: answers_matching,
     KeepIndex: answers_keeping,
     ReadNote: _answers_read,
     CreateNote: _answers_create,
@@ -393,7 +382,7 @@ _ANSWERS: Final[Mapping[type[Any], Callable[[Any, Any], bool]]] = {
     SetProperties: _answers_properties,
     SurveyMove: _answers_survey,
     MoveNotes: _answers_move,
-    TrashNote: _answers_trash,
-    ListTrash: _answers_list_trash,
-    RestoreNote: _answers_restore,
+    TrashNote: answers_trash,
+    ListTrash: answers_list_trash,
+    RestoreNote: answers_restore,
 }

@@ -46,7 +46,7 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.index_commands import SearchIndex, SearchPaths
+from fsnotes.notes.index_commands import MatchPaths, SearchIndex, SearchPaths
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.translating import translated
 from fsnotes.notes.workspace import Workspace
@@ -110,6 +110,10 @@ def _run(workspace: Workspace, scope: Scope, command: Command[Any], abandoned: C
             from fsnotes.notes import asking
 
             return asking.search_paths(workspace, scope, command)
+        case MatchPaths():
+            from fsnotes.notes import known_paths
+
+            return known_paths.match_paths(workspace, scope, command)
         case CreateNote():
             return creating.create(workspace, scope, command, abandoned=abandoned)
         case EditNote() | AppendNote() | SetProperties():

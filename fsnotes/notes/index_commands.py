@@ -7,7 +7,7 @@ order, is decided above, in `search_pages.py`; what each does is in `asking.py` 
 from __future__ import annotations
 
 from fsnotes.notes.commands import Command
-from fsnotes.notes.replies import IndexKept, IndexSearched, PathsSearched
+from fsnotes.notes.replies import IndexKept, IndexSearched, PathsMatched, PathsSearched
 from sandbox.records import record
 
 
@@ -60,3 +60,17 @@ class SearchPaths(Command[PathsSearched]):
     regex: bool = False
     within: int = 0
     limit: int = 20
+
+
+@record
+class MatchPaths(Command[PathsMatched]):
+    """Find the notes whose ids *wanted* may mean, in a stretch of the index of *generation*.
+
+    *wanted* is in the form in which they are compared (`completing.py`). The call goes on behind the number *after*;
+    notes at the paths *without* are left out.
+    """
+
+    wanted: str
+    generation: str
+    after: int = 0
+    without: tuple[str, ...] = ()

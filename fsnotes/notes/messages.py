@@ -46,7 +46,7 @@ from fsnotes.notes.commands import (
 from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
-from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
+from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
 from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest, is_move_mark
 from fsnotes.notes.property_keys import MAX_KEY
@@ -102,6 +102,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
     KeepIndex,
     SearchIndex,
     SearchPaths,
+    MatchPaths,
 )
 """Every command that crosses; a test compares this with what there is."""
 
@@ -122,6 +123,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _BOUNDS: Final[dict[str, Check]] = {
     "absent": text_of(MAX_KEY),
+    "behind": _size,
     "count": _count,
     "deleted_at": matching(_TIME.fullmatch, "a time"),
     "diff": text_of(MAX_DIFF),

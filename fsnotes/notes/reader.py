@@ -6,5 +6,6 @@ Apart from `worker.py`, since loading RE2 takes as long as a tenth of a worker's
 from __future__ import annotations
 
 import fsnotes.notes.asking
-import fsnotes.notes.combed  # noqa: F401 - a search loads it when the first pattern needs it
+import fsnotes.notes.combed
+import fsnotes.notes.known_paths  # noqa: F401 - these are loaded when the first command needs them
 from fsnotes.notes.worker import build as build

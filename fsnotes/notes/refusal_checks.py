@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from fsnotes import errors
 from fsnotes.notes.commands import AppendNote, Command, EditNote, MoveNotes, ReadNote, SearchNotes, SurveyMove
-from fsnotes.notes.index_commands import KeepIndex, SearchIndex
+from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex
 from fsnotes.notes.refusals import MAX_ECHO
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import BadMessage
@@ -16,7 +16,7 @@ from sandbox.records import fields
 
 _TRASH: Final = RelPath((TRASH_FOLDER,))
 
-_IN_THE_INDEX: Final = (KeepIndex, SearchIndex, SearchNotes)
+_IN_THE_INDEX: Final = (KeepIndex, MatchPaths, SearchIndex, SearchNotes)
 
 _BY_HEADING: Final = (ReadNote, EditNote, AppendNote)
 

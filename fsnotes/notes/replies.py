@@ -268,6 +268,18 @@ class PathsSearched:
 
 
 @record
+class PathsMatched:
+    """The best of the ids of one stretch, the best one first, and how many there are in it.
+
+    With a number *behind*, the next `MatchPaths` goes on behind it.
+    """
+
+    notes: tuple[str, ...]
+    count: int
+    behind: int | None
+
+
+@record
 class NoteText:
     """A note's text or a part of it, exactly as in the file.
 
@@ -374,6 +386,7 @@ Reply = (
     | IndexKept
     | IndexSearched
     | PathsSearched
+    | PathsMatched
     | NoteText
     | Created
     | Edited

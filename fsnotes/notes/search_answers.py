@@ -10,9 +10,10 @@ import itertools
 import math
 
 from fsnotes.notes.commands import Hit, Searched, SearchNotes
+from fsnotes.notes.completing import MOST_MATCHES, rank
 from fsnotes.notes.index.bounds import MAX_LINES
-from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
-from fsnotes.notes.replies import IndexKept, IndexSearched, PathsSearched
+from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
+from fsnotes.notes.replies import IndexKept, IndexSearched, PathsMatched, PathsSearched
 
 _Place = tuple[tuple[str, ...], float]
 """A position, and the byte within the note there; infinite behind it."""
@@ -61,6 +62,16 @@ def answers_paths(command: SearchPaths, reply: PathsSearched) -> bool:
         and reply.done <= len(command.paths)
         and (reply.within == 0 or (command.regex and reply.done < len(command.paths)))
         and (reply.done > 0 or not command.paths or reply.within > command.within)
+    )
+
+
+def answers_matching(command: MatchPaths, reply: PathsMatched) -> bool:
+    """Say whether the ids are different ones that may be meant, none of them left out, and the call got on."""
+    return (
+        len(set(reply.notes)) == len(reply.notes) <= min(MOST_MATCHES, reply.count)
+        and all(rank(path, command.wanted) is not None for path in reply.notes)
+        and frozenset(reply.notes).isdisjoint(command.without)
+        and (reply.behind is None or reply.behind > command.after)
     )
 
 

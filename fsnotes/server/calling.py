@@ -7,7 +7,7 @@ others, by the SDK's models. Knows no rule about notes: what may be done, and wh
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from fsnotes.server import elicitation, results
 from fsnotes.server.arguments import fit
 from fsnotes.server.envelope import INVALID_PARAMS, Envelope
 from fsnotes.server.frames import Params, RequestId
+from fsnotes.server.method import Method, refused
 from fsnotes.server.progress import ProgressReport
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.results import Result
@@ -31,6 +32,7 @@ from fsnotes.server.tracing import CRASHED, Span, Tracing
 if TYPE_CHECKING:
     from fsnotes.server.flights import Flight
     from fsnotes.service import Service
+    from fsnotes.subscriptions import Subscription
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +122,36 @@ class Caller:
         uri = arguments.get("workspaceUri")
         workspace = self._service.name_of(self._call_of(asked), uri) if isinstance(uri, str) else None
         return tracing.begin(tool.name, workspace, asked.envelope)
+
+    async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
+        """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
+        if asked.flight.refusal is not None:
+            raise refused(asked.flight.refusal, params)
+        if asked.echo.state is not None:
+            await self._run(
+                lambda: self._service.refused(self._call_of(asked), method.name, "", "invalid_state")
+            )
+            raise _refused(InvalidState("sent to a method that never asks"))
+        try:
+            result: Result = await self._in_thread(
+                lambda: method.run(self._service, self._call_of(asked), params), change=False
+            )
+        except FsnotesError as error:
+            raise refused(error, params) from error
+        return result
+
+    async def subscribe(
+        self, uris: Sequence[str], asked: Asked, *, lists: bool, wake: Callable[[], None]
+    ) -> Subscription:
+        """Return what the caller hears of. Raises RpcRefusal and CrashError."""
+        try:
+            opened: Subscription = await self._in_thread(
+                lambda: self._service.subscribe(self._call_of(asked), uris, lists=lists, wake=wake),
+                change=False,
+            )
+        except FsnotesError as error:
+            raise refused(error, {}) from error
+        return opened
 
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
         if asked.flight.abandoned:

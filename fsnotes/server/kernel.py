@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -25,8 +25,12 @@ from fsnotes.failures import INTERNAL_ERROR
 from fsnotes.server.calling import Asked, Caller, take_echo
 from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.flights import Flight
-from fsnotes.server.frames import Request, RequestId, error_message, result_message
-from fsnotes.server.front import NAME, crash_message, discovery, tool_list
+from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
+from fsnotes.server.front import NAME, TTL_MS, crash_message, discovery, tool_list
+from fsnotes.server.listening import LISTEN, Listening
+from fsnotes.server.method import Method
+from fsnotes.server.methods import methods
+from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ class _Exchange:
     """One request as the SDK sees the transport: nothing can be sent but the one answer."""
 
     asked: Asked
+    params: Params
     transport: TransportContext = _TRANSPORT
     can_send_request: bool = False
     message_metadata: ServerMessageMetadata = field(init=False)
@@ -71,15 +76,27 @@ class _Exchange:
         """Drop it: what a call reports goes by its flight."""
 
 
+_MODELS: Final[Mapping[str, type[types.RequestParams]]] = {
+    "resources/list": types.PaginatedRequestParams,
+    "resources/templates/list": types.PaginatedRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+    "completion/complete": types.CompleteRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+}
+"""The model that judges the params of each method."""
+
 _Context = ServerRequestContext[dict[str, Any], _Exchange]
 
 
 class Kernel:
     """Answers requests; `answer` is called on the event loop."""
 
-    def __init__(self, caller: Caller, *, read_only: bool) -> None:
+    def __init__(self, caller: Caller, listening: Listening, *, read_only: bool) -> None:
         self._caller = caller
+        self._listening = listening
         self._listed = tool_list(read_only=read_only)
+        self._prompts = prompt_list(read_only=read_only, ttl_ms=TTL_MS)
+        self._methods = methods(read_only=read_only)
         # One connection for every request, which nothing is read from: what a client can do is judged from
         # each request's own envelope. Made for each, as `serve_one` does, it costs a third of a call.
         connection = Connection.from_envelope(PROTOCOL_VERSION, None, {})
@@ -92,6 +109,10 @@ class Kernel:
         server.add_request_handler("server/discover", types.RequestParams, self._discover)
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self._list)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call)
+        server.add_request_handler("prompts/list", types.PaginatedRequestParams, self._list_prompts)
+        for method in self._methods.values():
+            server.add_request_handler(method.name, _MODELS[method.name], partial(self._ask, method))
+        server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, self._listen)
         server.middleware.clear()  # the only one is a tracing span, and nothing here exports any
         return server
 
@@ -99,7 +120,7 @@ class Kernel:
         """Return the JSON-RPC answer to *request*. Never raises: a crash is an answer with a fixed text."""
         try:
             params, echo = take_echo(request.params or {})
-            exchange = _Exchange(Asked(request.id, envelope, echo, flight))
+            exchange = _Exchange(Asked(request.id, envelope, echo, flight), params)
             result = await self._runner.on_request(exchange, request.method, params)
         except Exception as error:  # noqa: BLE001  # whatever it is, the request is answered
             return _failed(request.id, error)
@@ -112,6 +133,28 @@ class Kernel:
         if params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "Invalid cursor")  # there is one page, so none was ever given out
         return self._listed
+
+    async def _list_prompts(self, _: _Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        if params.cursor is not None:
+            raise MCPError(INVALID_PARAMS, "Invalid cursor")  # there is one page here, too
+        return self._prompts
+
+    async def _ask(self, method: Method, ctx: _Context, _: types.RequestParams) -> Any:
+        """Answer from the params as they came: the model has judged them, and has no say in what they mean."""
+        if ctx.request is None:
+            raise MCPError(INVALID_PARAMS, "Invalid request parameters")
+        try:
+            return await self._caller.ask(method, ctx.request.params, ctx.request.asked)
+        except RpcRefusal as refusal:
+            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+
+    async def _listen(self, ctx: _Context, _: types.SubscriptionsListenRequestParams) -> Any:
+        if ctx.request is None:
+            raise MCPError(INVALID_PARAMS, "Invalid request parameters")
+        try:
+            return await self._listening.listen(ctx.request.params, ctx.request.asked)
+        except RpcRefusal as refusal:
+            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
 
     async def _call(self, ctx: _Context, params: types.CallToolRequestParams) -> Any:
         if ctx.request is None:

@@ -13,6 +13,7 @@ from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
+    from fsnotes.server.listening import Listening
     from fsnotes.wiring import Product
 
 SPARE_CALLS: Final = 16
@@ -58,9 +59,9 @@ def front_of(product: Product, settings: ServerSettings) -> Front:
         tracing=tracing_from(os.environ),
     )
 
-    def make() -> Kernel:
+    def make(listening: Listening) -> Kernel:
         from fsnotes.server.kernel import Kernel  # loads the SDK
 
-        return Kernel(caller, read_only=settings.read_only)
+        return Kernel(caller, listening, read_only=settings.read_only)
 
     return Front(caller, make, read_only=settings.read_only)

@@ -37,6 +37,16 @@ def is_plain_call(params: Params) -> bool:
     )
 
 
+def has_plain_meta(params: Params) -> bool:
+    """Say whether the envelope is as every client sends it."""
+    return "_meta" in params and _is_plain_meta(params["_meta"])
+
+
+def are_texts(value: object) -> bool:
+    """Say whether *value* is an object of texts."""
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
 def _is_plain_meta(meta: dict[str, Any]) -> bool:
     return all(name in _META and _META[name](value) for name, value in meta.items())
 

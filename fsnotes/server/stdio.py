@@ -176,6 +176,7 @@ class _Connection:
         self._input.close()
         if self._peer is not None:
             self._peer.close()  # no answer to a form can be read any more
+        self._front.end_streams()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.drain_seconds
         # Again and again: a large frame that has been parsed by then is one more call, which may need the kernel.
@@ -245,6 +246,7 @@ class _Connection:
             return
         flight = self._flights[request.id] = Flight(self._principal)
         loop = asyncio.get_running_loop()
+        flight.tell = partial(self._tell, request.id, flight)
         flight.notify = partial(self._notify, loop, request.id, flight)
         older = None if self._peer is None else self._peer.take(request, flight)
         task = loop.create_task(self._serve(request, flight, older or self._front.answer(request, flight)))
@@ -257,6 +259,13 @@ class _Connection:
         """Send a notification that belongs to a request; for any thread."""
         with suppress(RuntimeError):  # the end has come, and nobody reads any more
             loop.call_soon_threadsafe(self._send_for, id_, flight, message)
+
+    def _tell(self, id_: RequestId, flight: Flight, message: dict[str, Any]) -> bool:
+        """Send a notification that must not be lost, if there is room for it; say whether there was."""
+        if self._output.is_congested:
+            return False
+        self._send_for(id_, flight, message)
+        return True
 
     def _send_for(self, id_: RequestId, flight: Flight, message: dict[str, Any]) -> None:
         # Nothing comes behind the answer; and who does not read what there is needs no more.

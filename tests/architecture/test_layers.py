@@ -133,11 +133,65 @@ ROOMS: dict[str, Room] = {
             "fsnotes.runners",
         )
     ),
+    "fsnotes.resources": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.pages",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
+    "fsnotes.changes": Room((ERRORS, "fsnotes.notes", "sandbox")),
+    "fsnotes.subscriptions": Room(
+        ("fsnotes.access", "fsnotes.changes", ERRORS, "fsnotes.notes", "fsnotes.resources", *LEXICAL)
+    ),
+    "fsnotes.completions": Room(
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.freshness",
+            "fsnotes.listings",
+            "fsnotes.notes",
+            "fsnotes.runners",
+        )
+    ),
+    "fsnotes.overviews": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.calls",
+            ERRORS,
+            "fsnotes.freshness",
+            "fsnotes.notes",
+            "fsnotes.outcomes",
+            "fsnotes.runners",
+            *LEXICAL,
+        )
+    ),
     "fsnotes.candidates": Room(
         ("fsnotes.access", "fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.runners", *LEXICAL)
     ),
     "fsnotes.sight": Room(("fsnotes.access", ERRORS, "fsnotes.notes", *LEXICAL)),
     "fsnotes.story": Room(("fsnotes.access", "fsnotes.audit", "fsnotes.calls", ERRORS, "fsnotes.runners")),
+    "fsnotes.library": Room(
+        (
+            "fsnotes.access",
+            "fsnotes.audit",
+            "fsnotes.calls",
+            "fsnotes.changes",
+            "fsnotes.completions",
+            ERRORS,
+            "fsnotes.freshness",
+            "fsnotes.pages",
+            "fsnotes.resources",
+            "fsnotes.runners",
+            "fsnotes.story",
+            "fsnotes.subscriptions",
+        )
+    ),
     "fsnotes.deletions": Room(
         (
             "fsnotes.access",
@@ -157,17 +211,20 @@ ROOMS: dict[str, Room] = {
             "fsnotes.audit",
             "fsnotes.calls",
             "fsnotes.candidates",
+            "fsnotes.changes",
             "fsnotes.confirm",
             "fsnotes.deletions",
             ERRORS,
             "fsnotes.freshness",
             "fsnotes.hits",
+            "fsnotes.library",
             "fsnotes.link_pages",
             "fsnotes.listings",
             "fsnotes.moves",
             "fsnotes.notes",
             "fsnotes.orphans",
             "fsnotes.outcomes",
+            "fsnotes.overviews",
             "fsnotes.pages",
             "fsnotes.runners",
             "fsnotes.search_pages",
@@ -196,6 +253,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.access",
             "fsnotes.audit",
             "fsnotes.calls",
+            "fsnotes.changes",
             "fsnotes.config",
             "fsnotes.confirm",
             ERRORS,
@@ -237,6 +295,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes",
             "fsnotes.access",
             "fsnotes.calls",
+            "fsnotes.completions",
             "fsnotes.config",
             ERRORS,
             "fsnotes.failures",
@@ -245,9 +304,11 @@ ROOMS: dict[str, Room] = {
             "fsnotes.identity",
             "fsnotes.link_pages",
             "fsnotes.listings",
+            "fsnotes.notes.completing",
             "fsnotes.outcomes",
             "fsnotes.search_pages",
             "fsnotes.service",
+            "fsnotes.subscriptions",
             "fsnotes.version",
             "fsnotes.wiring",
             *LEXICAL,
@@ -298,6 +359,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.notes.sieves", "fsnotes.notes.index"): "SQLite, which only a search in an index needs",
     ("fsnotes.notes.workspace", "fsnotes.notes.index.reader"): "SQLite, which no change needs",
     ("fsnotes.notes.handlers", "fsnotes.notes.asking"): "SQLite, which no change needs",
+    ("fsnotes.notes.handlers", "fsnotes.notes.known_paths"): "SQLite, which no change needs",
     (
         "fsnotes.notes.asking",
         "fsnotes.notes.combed",

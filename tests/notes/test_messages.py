@@ -73,7 +73,7 @@ from fsnotes.notes.commands import (
     TrashNote,
     TrashPage,
 )
-from fsnotes.notes.index_commands import KeepIndex, SearchIndex, SearchPaths
+from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
 from fsnotes.notes.messages import (
     MAX_MOMENT,
     BadMessage,
@@ -87,7 +87,7 @@ from fsnotes.notes.messages import (
 from fsnotes.notes.move_replies import LEFT_REASONS, Unseen
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_error
-from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsSearched
+from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsMatched, PathsSearched
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.shapes import MAX_ITEMS, Shape, Texts
 from sandbox import records
@@ -124,6 +124,7 @@ REPLIES = {
     KeepIndex: IndexKept,
     SearchIndex: IndexSearched,
     SearchPaths: PathsSearched,
+    MatchPaths: PathsMatched,
 }
 
 
@@ -400,6 +401,10 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
     SearchPaths: (
         SearchPaths("x", ("a/l.md", "a/m.md", "a/n.md"), regex=True),
         PathsSearched((Hit("a/m.md", "M", (HitLine(2, ""),)),), (Skipped(None, 1, "not_text"),), 2, 4096),
+    ),
+    MatchPaths: (
+        MatchPaths("n", GENERATION, 7, ("a/k.md",)),
+        PathsMatched(("a/n.md", "a/nn.md"), 3, 5_007),
     ),
     ReadNote: (ReadNote("a/n"), NoteText("a/n.md", ETAG, 9, "text", 2, 3, 9, 4, None)),
     CreateNote: (CreateNote("a/n", "x"), Created("a/n.md", ETAG, 1)),
@@ -787,7 +792,9 @@ def with_path(reply: Any, path: str) -> list[Any]:
         if name in ("path", "new_path", "resume", "source") and isinstance(value, str):
             if not isinstance(reply, TrashPage):
                 found.append(records.replace(reply, **{name: path}))
-        elif name in ("folders", "targets") or (name == "notes" and isinstance(reply, Surveyed)):
+        elif name in ("folders", "targets") or (
+            name == "notes" and isinstance(reply, Surveyed | PathsMatched)
+        ):
             found.append(records.replace(reply, **{name: (path,)}))
         elif isinstance(value, tuple):
             for number, item in enumerate(value):
@@ -1070,6 +1077,12 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
             SearchPaths("x", ("a/m.md",)),
             records.replace(through(done=1), skipped=(Skipped("a/m.md", 1, "not_text"),)),
         ),
+        (MatchPaths("m", GENERATION), PathsMatched(("a/m.md", "a/m.md"), 2, None)),
+        (MatchPaths("m", GENERATION), PathsMatched(("a/m.md",), 0, None)),
+        (MatchPaths("m", GENERATION), PathsMatched(("c/m.md",), 1, None)),
+        (MatchPaths("x", GENERATION), PathsMatched(("a/m.md",), 1, None)),
+        (MatchPaths("m", GENERATION, 0, ("a/m.md",)), PathsMatched(("a/m.md",), 1, None)),
+        (MatchPaths("m", GENERATION, 9), PathsMatched((), 0, 9)),
         (KeepIndex(("a/l.md",)), kept("a/m.md")),
         (KeepIndex(), records.replace(kept(), indexed=2)),
         (KeepIndex(), kept(skipped=(Skipped("c/m.md", 1, "link"),))),
@@ -1134,6 +1147,8 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True), through(first_hit, done=1, within=3)),
         (SearchPaths("x", ("a/m.md", "a/n.md"), regex=True, within=3), through(done=0, within=4)),
         (SearchPaths("x", ()), through(done=0)),
+        (MatchPaths("M", GENERATION, 9, ("a/l.md",)), PathsMatched((), 0, 10)),
+        (MatchPaths("am", GENERATION), PathsMatched(("a/m.md",), 5, None)),
         (KeepIndex(("a/l.md", "a/m.md")), kept("a/m.md")),
         (KeepIndex(), kept(skipped=(Skipped("a/l.md", 1, "link"), Skipped(None, 3, "too_large")))),
         (CountTags("a"), tagged(TagCount("A/b", 2), TagCount("a/2024", 1))),

@@ -89,3 +89,13 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     yield made
     for wire in made.own:
         wire.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
+    """A folder with a server on it alone, for all tests of a module that leave it as it was."""
+    home = tmp_path_factory.mktemp("running")
+    folder = home / "Notes"
+    folder.mkdir()
+    with Wire.serve(folder, state=home / "state", options=("--jail", "off")) as wire:
+        yield Vault(folder, home / "state", wire)

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitRequestFormParams, ElicitResult, TextContent
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import (
+    ElicitRequestFormParams,
+    ElicitResult,
+    ResourceTemplateReference,
+    TextContent,
+    TextResourceContents,
+)
 
 from tests.server.conftest import Vault
 from tests.server.wire import ROOT, VERSION
@@ -112,5 +119,40 @@ def test_an_error_of_a_tool_reaches_the_model(vault: Vault, tmp_path: Path) -> N
             assert result.is_error is True
             assert text(result).startswith("not_found: ")
             assert str(tmp_path) not in text(result)
+
+    run(story())
+
+
+def test_the_client_finds_reads_completes_and_hears_of_notes(vault: Vault) -> None:
+    vault.write("sub/a b.md", "# A\r\n")
+    uri = f"{vault.uri}/sub/a%20b.md"
+
+    async def story() -> None:
+        async with client(vault) as mcp:
+            assert [each.uri for each in (await mcp.list_resources()).resources] == [uri]
+            (template,) = (await mcp.list_resource_templates()).resource_templates
+            (content,) = (await mcp.read_resource(uri)).contents
+            assert isinstance(content, TextResourceContents)
+            assert (content.uri, content.mime_type, content.text) == (uri, "text/markdown", "# A\r\n")
+            ref = ResourceTemplateReference(type="ref/resource", uri=template.uri_template)
+            done = await mcp.complete(ref, {"name": "path", "value": "a b"})
+            assert [template.uri_template.replace("{+path}", value) for value in done.completion.values] == [
+                uri
+            ]
+            with pytest.raises(MCPError, match="Resource not found"):
+                await mcp.read_resource("file:///etc/passwd.md")
+            prompts = (await mcp.list_prompts()).prompts
+            assert prompts[0].name == "daily_note"
+            got = await mcp.get_prompt("find_related", {"workspaceUri": vault.uri, "path": "sub/a b.md"})
+            assert vault.uri in got.model_dump_json()
+            async with mcp.listen(resource_subscriptions=[uri, "file:///etc/passwd.md"]) as heard:
+                assert heard.honored.resource_subscriptions == [uri]
+                vault.write("sub/a b.md", "changed")
+                async for event in heard:
+                    assert event == ResourceUpdated(uri=uri)
+                    break
+            (content,) = (await mcp.read_resource(uri)).contents
+            assert isinstance(content, TextResourceContents)
+            assert content.text == "changed"
 
     run(story())

@@ -553,7 +553,12 @@ def test_discover_tells_what_is_true_and_nothing_else(wire: Wire) -> None:
     assert isinstance(result.pop("instructions"), str)
     assert result == {
         "supportedVersions": [VERSION],
-        "capabilities": {"tools": {}},
+        "capabilities": {
+            "completions": {},
+            "prompts": {},
+            "resources": {"listChanged": True, "subscribe": True},
+            "tools": {},
+        },
         "resultType": "complete",
         "ttlMs": 3_600_000,
         "cacheScope": "public",
@@ -563,7 +568,7 @@ def test_discover_tells_what_is_true_and_nothing_else(wire: Wire) -> None:
 
 def test_the_kernel_answers_what_is_fixed_with_the_same_bytes(wire: Wire) -> None:
     """A progress token is something that only the kernel judges, so it answers the second of each pair."""
-    for method in ("server/discover", "tools/list"):
+    for method in ("server/discover", "tools/list", "prompts/list"):
         wire.send(request(1, method))
         fixed = wire.receive_raw()
         wire.send(request(1, method, meta=envelope(progressToken=1)))
@@ -627,10 +632,8 @@ def test_an_older_client_is_told_the_versions(wire: Wire) -> None:
         "",
         "ping",
         "roots/list",
-        "resources/list",
-        "resources/read",
+        "resources/subscribe",
         "logging/setLevel",
-        "subscriptions/listen",
     ],
 )
 def test_an_unknown_method_is_not_found(wire: Wire, method: str) -> None:

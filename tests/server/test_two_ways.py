@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fsnotes.server.methods import methods
 from fsnotes.server.plain import is_plain, is_plain_call
 from tests.server.conftest import Vault
 from tests.server.wire import CAPABILITIES_KEY, VERSION_KEY, Frame, Wire, accept, call, envelope, request
@@ -40,10 +41,20 @@ def odd(frame: Frame) -> Frame:
     return {**frame, "params": {**params, "_meta": {**params["_meta"], **ODD}}}
 
 
+METHODS = methods(read_only=False)
+
+
+def is_answered_directly(frame: Frame) -> bool:
+    method = METHODS.get(frame["method"])
+    if method is not None:
+        return method.is_plain(frame["params"])
+    return (is_plain_call if frame["method"] == "tools/call" else is_plain)(frame["params"])
+
+
 def both(wire: Wire, frame: Frame) -> tuple[bytes, bytes]:
     """Send a request each way; return both answers as they came."""
-    assert is_plain_call(frame["params"])
-    assert not is_plain_call(odd(frame)["params"])
+    assert is_answered_directly(frame)
+    assert not is_answered_directly(odd(frame))
     wire.send(frame)
     direct = wire.receive_raw()
     wire.send(odd(frame))
@@ -62,8 +73,9 @@ def test_a_server_that_is_asked_what_every_client_asks_never_loads_the_sdk(vault
     assert done["structuredContent"]["outcome"] == "deleted"
     wire.ask(call(6, "nothing"))
     wire.ask(request(7, "resources/list"))
+    wire.ask(request(8, "prompts/list"))
     assert not has_loaded_the_sdk(wire)
-    assert wire.ask(odd(call(8, "notes_trash", vault.args())))["result"]["isError"] is False
+    assert wire.ask(odd(call(9, "notes_trash", vault.args())))["result"]["isError"] is False
     assert has_loaded_the_sdk(wire)
 
 
@@ -107,6 +119,102 @@ def test_a_form_is_the_same_both_ways(vault: Vault) -> None:
         for answer in both(wire, call(1, "notes_delete", vault.args(title="Same title")))
     )
     assert direct == judged
+
+
+def completion(ref: dict[str, str], name: str, value: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    kind = "ref/resource" if "uri" in ref else "ref/prompt"
+    argument = {"name": name, "value": value}
+    return "completion/complete", {"ref": {"type": kind, **ref}, "argument": argument, **more}
+
+
+LIBRARY = [
+    ("server/discover", {}),
+    ("tools/list", {}),
+    ("prompts/list", {}),
+    ("resources/list", {}),
+    ("resources/list", {"cursor": "forged"}),
+    ("resources/list", {"cursor": ""}),
+    ("resources/templates/list", {}),
+    ("resources/templates/list", {"cursor": "forged"}),
+    ("resources/read", {"uri": "$/b%C3%A9.md"}),
+    ("resources/read", {"uri": "$/bad.md"}),
+    ("resources/read", {"uri": "$/none.md"}),
+    ("resources/read", {"uri": ""}),
+    ("resources/read", {"uri": "file:///" + "x" * 3_000}),
+    completion({"uri": "$/{+path}"}, "path", "b"),
+    completion({"uri": "$/{+path}"}, "p", "b"),
+    completion({"uri": "x"}, "path", "b"),
+    completion({"name": "daily_note"}, "timeZone", "Berl"),
+    completion({"name": "none"}, "x", ""),
+    completion({"name": "find_related"}, "path", "b", context={"arguments": {"workspaceUri": "$"}}),
+    ("prompts/get", {"name": "find_related", "arguments": {"workspaceUri": "$", "path": "b\u00e9\u2028.md"}}),
+    ("prompts/get", {"name": "find_related", "arguments": {"workspaceUri": "file:///x", "path": "a"}}),
+    ("prompts/get", {"name": "find_related"}),
+    ("prompts/get", {"name": "none", "arguments": {}}),
+]  # fmt: skip
+
+
+def filled(value: Any, uri: str) -> Any:
+    """The same with *uri* for each `$`."""
+    return json.loads(json.dumps(value).replace("$", uri))
+
+
+def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault) -> None:
+    vault = running
+    vault.write("b\u00e9.md", "# Title\n\ntext \u2028 \U0001f600\n")
+    (vault.folder / "bad.md").write_bytes(b"\xff")
+    wire = vault.wire
+    for method, params in LIBRARY:
+        direct, judged = both(wire, request(1, method, filled(params, vault.uri)))
+        assert direct == judged, method
+        assert b'"code":-32603' not in direct
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/list", {"cursor": 5}),
+        ("resources/read", {}),
+        ("resources/read", {"uri": 5}),
+        ("resources/read", {"uri": "file:///x", "requestState": "s"}),
+        ("resources/read", {"uri": "file:///x", "inputResponses": []}),
+        ("completion/complete", {"ref": {"type": "ref/resource"}, "argument": {"name": "path", "value": ""}}),
+        ("completion/complete", {"ref": {"type": "ref/x", "uri": "x"}, "argument": {"name": "p", "value": ""}}),
+        ("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "path"}}),
+        ("completion/complete", {"ref": 5, "argument": {"name": "path", "value": ""}}),
+        ("prompts/get", {"arguments": {}}),
+        ("prompts/get", {"name": "find_related", "arguments": {"path": 5}}),
+        ("prompts/get", {"name": "find_related", "arguments": []}),
+        ("prompts/list", {"cursor": "x"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_malformed_params_are_left_to_the_sdk_which_refuses_them(
+    scripted: Wire, method: str, params: dict[str, Any]
+) -> None:
+    frame = request(1, method, params)
+    assert not is_answered_directly(frame)
+    assert scripted.ask(frame)["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/list", {"cursor": None}),
+        ("resources/read", {"uri": "file:///x/a.md", "requestState": None}),
+        ("completion/complete", {"ref": {"name": "daily_note"}, "argument": {"name": "timeZone", "value": "Utc"}}),
+        ("prompts/get", {"name": "find_related", "arguments": None}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_odd_params_that_the_sdk_lets_pass_are_answered(
+    running: Vault, method: str, params: dict[str, Any]
+) -> None:
+    """The SDK's models take a null for what is left out, and a reference without its type."""
+    frame = request(1, method, params)
+    assert not is_answered_directly(frame)
+    answer = running.wire.ask(frame)
+    assert answer.get("error", {"code": -32602})["code"] == -32602
 
 
 VALUES = st.recursive(

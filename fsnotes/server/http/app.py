@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from fsnotes.access import Principal
@@ -36,6 +37,7 @@ from fsnotes.server.http.headers import accepts, disagreement, is_json
 from fsnotes.server.http.hosts import Hosts, Origins
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
+from fsnotes.server.listening import LISTEN
 from fsnotes.server.loading import LARGE_FRAME
 
 logger = logging.getLogger(__name__)
@@ -178,32 +180,47 @@ class HttpApp:
 
     async def _request(self, exchange: Exchange, principal: Principal, request: Request) -> Reply | None:
         flight = Flight(principal)
-        exchange.entry.asked(request.id, request.method, flight)
+        exchange.entry.asked(
+            request.id, request.method if self._front.knows(request.method) else None, flight
+        )
         if not accepts(exchange.headers, JSON):
             return line(406, "Answers are application/json or text/event-stream")
         refusal = disagreement(request, exchange.headers)
         if refusal is not None:
             refused = error_message(request.id, refusal.code, refusal.message, refusal.data)
             return _answered(exchange, refused)
-        if request.method != "tools/call":
+        is_stream = request.method == LISTEN
+        if is_stream and not accepts(exchange.headers, EVENTS):
+            return line(406, "A subscription is answered by text/event-stream")
+        if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
         flight.refusal = self._limits.begin(principal)
+        if is_stream and flight.refusal is None:
+            self._limits.end(principal)  # it is no work while it waits, and is counted as a stream
         self._flights.add(flight)
         try:
             return await self._call(exchange, request, flight)
         finally:
             self._flights.discard(flight)
-            if flight.refusal is None:
+            if flight.refusal is None and not is_stream:
                 self._limits.end(principal)
 
     async def _call(self, exchange: Exchange, request: Request, flight: Flight) -> Reply | None:
-        streamed = False
+        streamed, is_stream = False, request.method == LISTEN
+        if is_stream:
+            flight.vouch = partial(self._is_still, exchange, flight.principal)
         with Watch(exchange, flight):
-            if token_of(request.params) is not None and accepts(exchange.headers, EVENTS, listed=True):
+            wants = token_of(request.params) is not None and accepts(exchange.headers, EVENTS, listed=True)
+            if wants or is_stream:
                 notices = Notices()
+                flight.tell = notices.tell
                 flight.notify = notices.notify
                 task = asyncio.ensure_future(self._front.answer(request, flight))
-                streamed = await notices.relay(exchange, task)
+                try:
+                    streamed = await notices.relay(exchange, task)
+                except BaseException:
+                    flight.abandoned = True  # nothing can be sent any more
+                    raise
                 answer = await task
             else:
                 answer = await self._front.answer(request, flight)
@@ -219,9 +236,17 @@ class HttpApp:
             await self._front.finish(flight)
         return None
 
+    async def _is_still(self, exchange: Exchange, principal: Principal) -> bool:
+        """Say whether the credentials of a request that stays under way prove the same caller as they did."""
+        try:
+            return await self._callers.principal(exchange.headers) == principal
+        except Refused:
+            return False
+
     async def drain(self, seconds: float) -> bool:
         """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended."""
         self.is_draining = True
+        self._front.end_streams()
         if self._limits.requests:
             self._idle = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._idle}, timeout=seconds)

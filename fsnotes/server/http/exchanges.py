@@ -110,6 +110,12 @@ class Notices:
         self._unsent: deque[dict[str, Any]] = deque()
         self._came = asyncio.Event()
 
+    def tell(self, message: dict[str, Any]) -> bool:
+        """Have *message* sent if there is room, and say whether there was; for the event loop alone."""
+        has_room = len(self._unsent) < MAX_UNSENT
+        self._add(message)
+        return has_room
+
     def notify(self, message: dict[str, Any]) -> None:
         """Have *message* sent while there is room; for any thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody reads any more

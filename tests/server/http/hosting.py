@@ -41,6 +41,8 @@ class Callers:
 
     def known(self, token: str) -> Principal | None:
         name, _, kind = token.rpartition("-")
+        if (self._folder / "revoked").exists():
+            raise Unauthenticated(401, CHALLENGE, "revoked")
         if kind == "token":
             return Principal(f"token:{name}")
         if kind == "banned":
