@@ -39,8 +39,20 @@ class WorkspaceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What only this command was told, by its flags and its environment: another must be told again to mean the same.
+
+    *folders* are the canonical paths of those named on the command line; the other paths are absolute.
+    """
+
+    config: str | None = None
+    state_dir: str | None = None
+    folders: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the command line and the configuration file decide."""
+    """Everything that the command line and the configuration file decide. *legacy* None: as the transport has it."""
 
     state_dir: str
     workspaces: tuple[WorkspaceSettings, ...] = ()
@@ -56,7 +68,9 @@ class Settings:
     audit_keep: int | None = None
     log_level: str = "warning"
     log_format: str = "text"
+    legacy: bool | None = None
     http: HttpSettings = field(default_factory=HttpSettings)
+    origin: Origin = field(default_factory=Origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +97,27 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     Folders named on the command line are granted in full to *principal*. Raises ConfigurationError with a
     sentence that names the key and its table.
     """
-    path = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
+    told = path = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
     default = os.path.join(home, ".config", "fsnotes", "config.toml")
     if path is None and os.path.exists(default):
         path = default
     file = _File(_read_toml(path), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
-    stated = _from_home(environ.get("FSNOTES_STATE_DIR"), home)
-    state = choices.state_dir or stated or (file.state_dir if file else None)
+    stated = choices.state_dir or _from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
+    state = stated or (file.state_dir if file else None)
     settings = Settings(
         state_dir=os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
     )
     if file is not None:
         settings = file.apply(settings)
     settings = _add_folders(settings, choices.folders, principal=principal)
+    settings = replace(
+        settings,
+        origin=Origin(
+            config=os.path.abspath(told) if told else None,
+            state_dir=settings.state_dir if stated else None,
+            folders=frozenset(canonical(folder) for folder in choices.folders),
+        ),
+    )
     if choices.jail is not None:
         settings = replace(settings, jail_mode=one_of(choices.jail, _JAIL_MODES, "--jail"))
     if choices.jail_level is not None:
@@ -107,8 +129,8 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     settings = replace(
         settings, http=settings.http.bound_to(host=choices.host, port=choices.port, path=choices.path)
     )
-    if choices.legacy not in (None, "off"):
-        raise ConfigurationError("--legacy on: older protocol revisions are not served by this version")
+    if choices.legacy is not None:
+        settings = replace(settings, legacy=one_of(choices.legacy, ("on", "off"), "--legacy") == "on")
     if choices.read_only:
         rules = tuple(replace(rule, allow=rule.allow & {Right.READ}) for rule in settings.rules)
         settings = replace(settings, read_only=True, rules=rules)
@@ -178,14 +200,10 @@ class _File:
         log_level = one_of(
             server.take("log_level", str, settings.log_level), _LOG_LEVELS, "[server] log_level"
         )
-        legacy = server.take("legacy", bool, default=False)
-        if legacy:
-            raise ConfigurationError(
-                "[server] legacy: older protocol revisions are not served by this version"
-            )
         settings = replace(
             settings,
             log_level=log_level,
+            legacy=server.take("legacy", bool, settings.legacy),
             max_message_bytes=server.take(
                 "max_message_bytes",
                 int,

@@ -43,7 +43,7 @@ class HttpSettings:
     jwks_url: str | None = None
     max_connections: int = 512
     max_requests: int = 128
-    max_calls_per_principal: int = 32
+    max_calls_per_principal: int = 16
     calls_per_second: float | None = None
     call_burst: int = 200
     head_seconds: float = 10.0

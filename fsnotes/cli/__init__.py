@@ -18,6 +18,7 @@ from typing import Final
 from fsnotes.calls import local_principal
 from fsnotes.cli.arguments import parser
 from fsnotes.cli.console import Console, OutputFailed
+from fsnotes.cli.wording import for_people
 from fsnotes.errors import FsnotesError, NotAllowed
 from fsnotes.failures import CRASH, describe
 
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = describe(error)
         # Who is refused for want of a grant needs the name that a grant would have to name.
         you = f" (you are {local_principal().name})" if type(error) is NotAllowed else ""
-        console.complain(failure.line + you)
+        console.complain(for_people(failure.line) + you)
         return failure.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -12,7 +12,7 @@ from types import FrameType
 from fsnotes import wiring
 from fsnotes.cli.console import Console
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.errors import ConfigurationError
 
 
@@ -26,6 +26,8 @@ def serve(options: argparse.Namespace, console: Console) -> int:
                 raise ConfigurationError(f"--{flag}: only for --transport http")
     settings = settings_for(options)
     start_logging(settings.log_level, settings.log_format)
+    if options.transport == "http" and settings.legacy:
+        raise ConfigurationError("--legacy on: clients of older revisions are served over stdio alone")
     if not settings.workspaces:
         raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
     with ExitStack() as open_until_refused:
@@ -43,7 +45,11 @@ def serve(options: argparse.Namespace, console: Console) -> int:
             console.complain(notice)
         from fsnotes.server import ServerSettings, serve_stdio
 
-        how = ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
+        how = ServerSettings(
+            read_only=settings.read_only,
+            max_message_bytes=settings.max_message_bytes,
+            legacy=listening is None and settings.legacy is not False,
+        )
         if listening is None:
             product.keep_tidy()
             product.keep_indexes()

@@ -75,7 +75,7 @@ class Caller:
         if tool is None:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
         flight = asked.flight
-        flight.tool = tool.name
+        flight.tool, flight.outcome = tool.name, None
         span = None if self._tracing is None else self._begin_span(self._tracing, tool, arguments, asked)
         try:
             result = await self._answer(tool, arguments, asked)
@@ -150,6 +150,11 @@ class Caller:
         named = workspace if isinstance(workspace, str) else ""
         self._service.refused(self._call_of(asked), tool.name, named, outcome)
 
+    async def refuse(self, name: str, arguments: Mapping[str, Any], asked: Asked, outcome: str) -> None:
+        """Log that a call of the tool *name* was refused outside of it."""
+        tool = self._tools[name]
+        await self._run(lambda: self._log_refusal(tool, arguments, asked, outcome))
+
     async def finish(self, afterwards: Callable[[], None]) -> None:
         """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""
         try:
@@ -215,7 +220,7 @@ def _refused(error: InvalidState | InvalidAnswer) -> RpcRefusal:
 
 def _rpc_error(error: FsnotesError) -> RpcRefusal:
     """Return the JSON-RPC error that *error* is for a client, which tells nothing of its own reason."""
-    rpc = describe(error).rpc
-    if rpc is None:
+    failure = describe(error)
+    if failure.rpc is None:
         raise CrashError from error
-    return RpcRefusal(rpc.code, rpc.message, rpc.data)
+    return RpcRefusal(failure.rpc.code, failure.rpc.message, failure.rpc.data, failure=failure)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class Flight:
     """A request of *principal* under way. `abandoned` turns true when its answer is no longer wanted.
 
-    `afterwards` is what is due once the answer has left the process, and `notify` sends a notification before that.
+    `on_abandon` is what is to be done at once then; `afterwards` is what is due once the answer has left the process,
+    and `notify` sends a notification before that.
     `refusal` is what a call of a tool fails with at once: its transport has counted too many. `tool`, `outcome` and
     `trace_id` are for who tells operators of it: the name of a tool there is, and the result's type, the slug of a
     failure, the code of an error, or `crash`.
@@ -24,6 +25,7 @@ class Flight:
         "abandoned",
         "afterwards",
         "notify",
+        "on_abandon",
         "outcome",
         "principal",
         "refusal",
@@ -34,12 +36,19 @@ class Flight:
     def __init__(self, principal: Principal) -> None:
         self.principal = principal
         self.abandoned = False
+        self.on_abandon: Callable[[], None] | None = None
         self.afterwards: Callable[[], None] | None = None
         self.notify: Notify | None = None
         self.refusal: LimitReached | None = None
         self.tool: str | None = None
         self.outcome: str | None = None
         self.trace_id: str | None = None
+
+    def abandon(self) -> None:
+        """Note that the answer is no longer wanted; on the event loop."""
+        self.abandoned = True
+        if self.on_abandon is not None:
+            self.on_abandon()
 
     def is_abandoned(self) -> bool:
         """Say whether the caller has given up; asked from the thread that does the work."""

@@ -81,6 +81,11 @@ class Front:
         self._loaded: asyncio.Future[None] | None = None
 
     @property
+    def caller(self) -> Caller:
+        """What runs the tools."""
+        return self._caller
+
+    @property
     def is_busy(self) -> bool:
         """Say whether a thread is at work that the end of the process would have to wait for."""
         return self._caller.running > 0 or self.is_loading

@@ -33,13 +33,15 @@ class ServerSettings:
     """How the server is run.
 
     *max_calls*: how many calls of tools run at once; None for what the workspaces need. *drain_seconds*: how long
-    calls in flight may take once the end has come.
+    calls in flight may take once the end has come. *legacy*: whether clients of older revisions are served; on stdio
+    alone.
     """
 
     read_only: bool = False
     max_message_bytes: int = 8 * 1_048_576
     max_calls: int | None = None
     drain_seconds: float = 0.6
+    legacy: bool = False
 
 
 def most_calls(product: Product, settings: ServerSettings) -> int:
