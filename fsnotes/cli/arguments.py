@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
-    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None)
+    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None, workers=None)
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fsnotes")
     _share(top)
 
@@ -111,6 +111,9 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=int, metavar="N", help="for http: default 8931; 0 takes a free one")
     serve.add_argument(
         "--path", dest="endpoint", metavar="PATH", help="for http: the endpoint (default: /mcp)"
+    )
+    serve.add_argument(
+        "--workers", type=int, metavar="N", help="for http: how many processes serve it, 1 (default) to 64"
     )
 
     examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)

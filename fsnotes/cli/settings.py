@@ -11,18 +11,27 @@ import pwd
 
 from fsnotes.calls import local_principal
 from fsnotes.cli.console import shown
-from fsnotes.config import Choices, Settings, WorkspaceSettings, load
+from fsnotes.config import Choices, Settings, Source, WorkspaceSettings, load, read_source
 from fsnotes.errors import ConfigurationError
 from sandbox.errors import InvalidUri
 from sandbox.uris import FileUri
 
 
-def settings_for(options: argparse.Namespace, folders: tuple[str, ...] = ()) -> Settings:
-    """Load the configuration for this user and this environment."""
+def source_for(options: argparse.Namespace) -> Source:
+    """Read the configuration file for this user and this environment."""
+    home = home_folder()
+    return read_source(_at_home(options.config, home), environ=os.environ, home=home)
+
+
+def settings_for(
+    options: argparse.Namespace, folders: tuple[str, ...] = (), *, source: Source | None = None
+) -> Settings:
+    """Load the configuration for this user and this environment, from its *source* if that has been read."""
     home = home_folder()
     settings = load(
         Choices(
             config=_at_home(options.config, home),
+            source=source,
             state_dir=_at_home(options.state_dir, home),
             jail=options.jail,
             jail_level=options.jail_level,
@@ -33,6 +42,7 @@ def settings_for(options: argparse.Namespace, folders: tuple[str, ...] = ()) -> 
             host=options.host,
             port=options.port,
             path=options.endpoint,
+            workers=options.workers,
             folders=tuple(expanded(folder, home) for folder in folders or options.folders),
         ),
         principal=local_principal(),
