@@ -77,7 +77,7 @@ class Caller:
         if tool is None:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
         flight = asked.flight
-        flight.tool = tool.name
+        flight.tool, flight.outcome = tool.name, None
         span = None if self._tracing is None else self._begin_span(self._tracing, tool, arguments, asked)
         try:
             result = await self._answer(tool, arguments, asked)
