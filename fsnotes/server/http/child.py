@@ -57,6 +57,8 @@ class Child:
         try:
             ours = socket.socket(fileno=link)
             ours.set_inheritable(False)
+            if ours.family != socket.AF_UNIX:
+                raise ValueError("no link")
             ours.settimeout(TOLD_SECONDS)
             source = _heard(ours)
             ours.settimeout(None)
