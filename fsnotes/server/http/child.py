@@ -33,8 +33,9 @@ TOLD_SECONDS: Final = 20.0
 
 
 def told(source: Source) -> bytes:
-    """Return *source* as a child is told it: one line."""
-    return json.dumps([source.path, source.data.decode("utf-8")]).encode("ascii") + b"\n"
+    """Return *source* as a child is told it: how long it is, in eight bytes, and as JSON."""
+    text = json.dumps([source.path, source.data.decode("utf-8")]).encode("ascii")
+    return len(text).to_bytes(8, "big") + text
 
 
 class Child:
@@ -101,13 +102,21 @@ def _end() -> NoReturn:
 
 
 def _heard(link: socket.socket) -> Source:
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        chunk = link.recv(1 << 16)
-        if not chunk or len(line) > MOST_TOLD:
-            raise ValueError("no whole line")
-        line += chunk
-    path, text = json.loads(line)
+    size = int.from_bytes(_exactly(link, 8), "big")
+    if size > MOST_TOLD:
+        raise ValueError("too long")
+    path, text = json.loads(_exactly(link, size))
     if not (path is None or type(path) is str) or type(text) is not str:
         raise ValueError("no source")
     return Source(path, text.encode("utf-8"))
+
+
+def _exactly(link: socket.socket, size: int) -> bytes:
+    """Read so many bytes and no more: what follows may be the order to end."""
+    data = bytearray()
+    while len(data) < size:
+        chunk = link.recv(min(1 << 16, size - len(data)))
+        if not chunk:
+            raise ValueError("the link ended")
+        data += chunk
+    return bytes(data)

@@ -99,8 +99,8 @@ class Instance:
 
 
 @contextmanager
-def instance(home: Path, *words: str, workers: int = 2) -> Iterator[Instance]:
-    """Run `fsnotes serve` over HTTP until all its processes serve; nothing of it outlives this."""
+def instance(home: Path, *words: str, workers: int = 2, serving: int | None = None) -> Iterator[Instance]:
+    """Run `fsnotes serve` over HTTP, from when all its processes serve, or *serving* of them; nothing outlives this."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fsnotes", "serve", "--transport", "http", "--port", "0"),
@@ -115,7 +115,9 @@ def instance(home: Path, *words: str, workers: int = 2) -> Iterator[Instance]:
     reader = threading.Thread(target=made.read, daemon=True)
     reader.start()
     try:
-        until(lambda: made.served() >= workers or process.poll() is not None)
+        until(
+            lambda: made.served() >= (workers if serving is None else serving) or process.poll() is not None
+        )
         assert process.poll() is None, made.log
         found = next(match for line in made.log if (match := _PORT.search(line)))
         made.port = int(found[1])

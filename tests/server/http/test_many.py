@@ -343,7 +343,7 @@ def test_a_socket_that_others_can_reach_is_not_inherited_without_authentication(
         ("127.0.0.1", False, True),
         ("0.0.0.0", False, False),
         ("0.0.0.0", True, True),
-    ):  # noqa: S104
+    ):
         with socket.socket() as listening:
             listening.bind((host, 0))
             listening.listen()
