@@ -111,6 +111,7 @@ def test_of_eight_clients_of_two_servers_one_deletes_and_the_rest_are_told_that_
     assert outcomes(tmp_path, "notes_delete")["deleted"] == 1
 
 
+@pytest.mark.slow
 def test_two_servers_that_append_to_one_note_lose_no_line(vault: Path, tmp_path: Path) -> None:
     with instance(tmp_path, str(vault), *OFF) as here, instance(tmp_path, str(vault), *OFF) as there:
 
@@ -128,10 +129,7 @@ def test_two_servers_that_append_to_one_note_lose_no_line(vault: Path, tmp_path:
     assert Counter(lines) == Counter(
         ["# One", *(f"{name} {number}" for name in ("here", "there") for number in range(LINES))]
     )
-    assert (
-        outcomes(tmp_path, "notes_append")["changed"] == 2 * LINES
-        or sum(outcomes(tmp_path, "notes_append").values()) >= 2 * LINES
-    )
+    assert sum(entry["etagAfter"] is not None for entry in audited(tmp_path)) == 2 * LINES
 
 
 # -- one process ends --------------------------------------------------------------------------------
@@ -239,6 +237,18 @@ def test_on_sigint_it_ends_with_130_and_a_process_that_is_signalled_too_drains_a
         assert kept.is_closed()
 
 
+def test_a_signal_while_processes_are_being_started_ends_them_too(vault: Path, tmp_path: Path) -> None:
+    with instance(tmp_path, str(vault), *OFF, workers=3, serving=1) as server:
+        until(lambda: len(server.children) == 3)
+        children = server.children
+        begun = time.monotonic()
+        server.process.terminate()
+        assert server.process.wait(SECONDS) == 0
+        assert time.monotonic() - begun < 8  # less than a child has to drain
+        assert not any(each.is_running() for each in children)
+    assert not any(b"killed" in line for line in server.log)
+
+
 def test_when_the_parent_is_killed_all_other_processes_end(vault: Path, tmp_path: Path) -> None:
     with instance(tmp_path, str(vault)) as server:
         assert server.call("notes_workspaces").status == 200
@@ -313,6 +323,19 @@ def test_a_replaced_process_serves_what_the_server_was_started_with(vault: Path,
                 assert raw.post(ping(), path="/notes").status == 200
 
 
+def test_a_replaced_process_that_finds_its_folder_gone_ends_all_with_its_code_and_its_line(
+    vault: Path, tmp_path: Path
+) -> None:
+    with instance(tmp_path, str(vault), *OFF) as server:
+        processes = server.tree()
+        vault.rename(tmp_path / "Elsewhere")
+        server.children[1].kill()
+        assert server.process.wait(SECONDS) == 2
+        assert not any(each.is_running() for each in processes)
+    assert len([line for line in server.log if b"invalid_argument: " in line]) == 1
+    assert (tmp_path / "Elsewhere/one.md").read_text() == "# One\n"
+
+
 def test_a_process_cannot_be_made_a_child_by_hand(tmp_path: Path, vault: Path) -> None:
     with socket.socket() as mine:
         mine.bind(("127.0.0.1", 0))
@@ -324,8 +347,8 @@ def test_a_process_cannot_be_made_a_child_by_hand(tmp_path: Path, vault: Path) -
                     sys.executable,
                     "-c",
                     "import sys; from fsnotes.cli.child import main; sys.exit(main(sys.argv[1:]))",
-                ]
-                + words,
+                    *words,
+                ],
                 env=environ(tmp_path),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -341,8 +364,8 @@ def test_a_process_cannot_be_made_a_child_by_hand(tmp_path: Path, vault: Path) -
 def test_a_socket_that_others_can_reach_is_not_inherited_without_authentication() -> None:
     for host, authenticated, fits in (
         ("127.0.0.1", False, True),
-        ("0.0.0.0", False, False),
-        ("0.0.0.0", True, True),
+        ("0.0.0.0", False, False),  # noqa: S104 - it is refused
+        ("0.0.0.0", True, True),  # noqa: S104 - nobody is served there
     ):
         with socket.socket() as listening:
             listening.bind((host, 0))
