@@ -77,9 +77,8 @@ def test_either_process_finishes_what_the_other_began_and_sees_what_it_wrote(
             assert done.message["result"]["structuredContent"]["outcome"] == "deleted"
             found = server.call("notes_search", {"workspaceUri": here, "query": "quince"})
             assert [hit["path"] for hit in found.message["result"]["structuredContent"]["hits"]] == ["two.md"]
-        with server.only(first):
-            again = server.call("notes_delete", {"workspaceUri": here, "title": "One"}, **answer)
-            assert again.code in (None, -32602)
+        # With nobody at rest: one that rests while it notes that it has answered would keep the ledger from all.
+        for _ in range(4):
             assert (
                 server.call("notes_delete", {"workspaceUri": here, "title": "One"}, **answer).code == -32602
             )
