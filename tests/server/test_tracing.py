@@ -55,7 +55,7 @@ async def traced(
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     service = cast("Any", Named(folder))
     caller = Caller(service, read_only=False, max_calls=4, tracing=Tracing(provider))
-    front = Front(caller, lambda: Kernel(caller, read_only=False), read_only=False)
+    front = Front(caller, lambda listening: Kernel(caller, listening, read_only=False), read_only=False)
     flight = Flight(Principal(f"token:{CANARY}"))
     if refused:
         from fsnotes.errors import LimitReached
