@@ -108,6 +108,7 @@ class HttpApp:
             principal = await self._callers.principal(exchange.headers)
         except Refused as refused:
             return refused.reply
+        exchange.is_proven = True
         if not self._limits.enter(principal):
             return later(503, "Too many requests are under way")
         try:

@@ -35,6 +35,7 @@ class Exchange:
         self._send = send
         self._is_read = declared(self.headers) == 0
         self.is_begun = False
+        self.is_proven = False
 
     async def body(self, place: Place, *, limit: int, seconds: float) -> bytes:
         """Return the body of the request. Raises what `read_body` raises."""
@@ -43,9 +44,13 @@ class Exchange:
         return read
 
     async def reply(self, reply: Reply) -> None:
-        """Send a whole response. Where the request was not read to its end, the connection ends with it."""
+        """Send a whole response.
+
+        The connection ends with it where the request was not read to its end, or proved nobody: those who prove
+        nobody could else hold all connections that there may be.
+        """
         self.is_begun = True
-        await send_reply(self._send, reply, close=not self._is_read)
+        await send_reply(self._send, reply, close=not (self._is_read and self.is_proven))
 
     async def is_gone(self) -> bool:
         """Say whether it is known by now that nobody waits for the response."""

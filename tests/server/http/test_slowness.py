@@ -107,11 +107,12 @@ def test_slow_bodies_take_three_quarters_of_the_places_and_leave_the_others(serv
             raw.socket.close()
 
 
-def test_one_connection_too_many_is_refused_and_a_place_that_is_left_is_taken(serving: Start) -> None:
-    served = serving(http={"max_connections": 2})
+def test_one_connection_too_many_is_refused_where_something_is_asked_on_all_of_them(serving: Start) -> None:
+    served = serving(http={"max_connections": 2, "body_seconds": LATE})
     with served.connect() as first, served.connect() as second:
-        assert first.post(ping()).status == 200
-        assert second.post(ping()).status == 200
+        for raw in (first, second):
+            raw.send(posted(b"", {"Content-Length": "10"}, port=raw.port))
+        time.sleep(0.1)
         with served.connect() as third:
             answer = third.read()
             assert (answer.status, answer.field("retry-after"), answer.field("connection")) == (
@@ -120,11 +121,29 @@ def test_one_connection_too_many_is_refused_and_a_place_that_is_left_is_taken(se
                 "close",
             )
             assert third.is_closed()
-        assert first.post(ping()).status == 200
         second.socket.close()
         time.sleep(0.1)
         with served.connect() as third:
             assert third.post(ping()).status == 200
+        first.send(b" " * 10)
+        assert first.read().status == 400
+
+
+def test_connections_that_nothing_is_asked_on_are_no_place_that_is_taken(serving: Start) -> None:
+    """Strangers hold none: neither silent, nor with half a head, nor by asking what everybody may."""
+    served = serving(auth="issued", http={"max_connections": 4})
+    with served.connect() as known:
+        assert known.post(ping(), bearer=ALICE).status == 200
+        strangers = [served.connect() for _ in range(12)]
+        try:
+            for number, raw in enumerate(strangers):
+                raw.send((b"", b"GET /healthz HTTP/1.1\r\n", b"no request\r\n\r\n")[number % 3])
+                with served.connect() as other:
+                    assert other.post(ping(), bearer=BOB).status == 200
+            assert known.post(ping(), bearer=ALICE).status == 200
+        finally:
+            for raw in strangers:
+                raw.socket.close()
 
 
 def test_answers_that_nobody_reads_are_kept_for_a_bounded_time(hasty: Served) -> None:
