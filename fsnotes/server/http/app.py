@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from fsnotes.access import Principal
+from fsnotes.errors import LimitReached
 from fsnotes.identity import Authenticator
 from fsnotes.server.envelope import token_of
 from fsnotes.server.flights import Flight
@@ -112,8 +113,12 @@ class HttpApp:
         if not self._limits.enter(principal):
             return later(503, "Too many requests are under way")
         try:
+            # A call of a tool too many is answered like any other that fails, where that can be had for little.
+            wait = self._limits.spend(principal)
+            if wait and not exchange.is_short_call(LARGE_FRAME):
+                return _too_often(wait)
             with self._room.place(principal) as place:
-                return await self._admitted(exchange, principal, place)
+                return await self._admitted(exchange, principal, place, wait)
         finally:
             self._limits.leave(principal)
             if not self._limits.requests and self._idle is not None and not self._idle.done():
@@ -135,7 +140,9 @@ class HttpApp:
             return line(405, "Only GET is served here", (b"allow", b"GET, HEAD"))
         return found
 
-    async def _admitted(self, exchange: Exchange, principal: Principal, place: Place) -> Reply | None:
+    async def _admitted(
+        self, exchange: Exchange, principal: Principal, place: Place, wait: int
+    ) -> Reply | None:
         if not is_json(exchange.headers):
             return line(415, "The body must be application/json in UTF-8, not compressed")
         try:
@@ -148,9 +155,12 @@ class HttpApp:
             return later(503, "Too many messages are being read")
         except Gone:
             return None
-        match await self._parse(body):
+        frame = await self._parse(body)
+        if wait and not (isinstance(frame, Request) and frame.method == "tools/call"):
+            return _too_often(wait)
+        match frame:
             case Request() as request:
-                return await self._request(exchange, principal, request)
+                return await self._request(exchange, principal, request, wait)
             case Notification():
                 return ACCEPTED  # nothing is done: this revision has none for this transport, and a call needs an id
             case Response():
@@ -167,7 +177,9 @@ class HttpApp:
             return parse_frame(body)
         return await parsed
 
-    async def _request(self, exchange: Exchange, principal: Principal, request: Request) -> Reply | None:
+    async def _request(
+        self, exchange: Exchange, principal: Principal, request: Request, wait: int
+    ) -> Reply | None:
         if not accepts(exchange.headers, JSON):
             return line(406, "Answers are application/json or text/event-stream")
         refusal = disagreement(request, exchange.headers)
@@ -176,7 +188,7 @@ class HttpApp:
         flight = Flight(principal)
         if request.method != "tools/call":
             return message(await self._front.answer(request, flight))
-        flight.refusal = self._limits.begin(principal)
+        flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
         self._flights.add(flight)
         try:
             return await self._call(exchange, request, flight)
@@ -217,3 +229,7 @@ class HttpApp:
         for flight in self._flights:
             flight.abandoned = True
         return not self._limits.requests
+
+
+def _too_often(wait: int) -> Reply:
+    return line(429, "Too many requests per second", (b"retry-after", b"%d" % wait))

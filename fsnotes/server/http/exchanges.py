@@ -37,6 +37,11 @@ class Exchange:
         self.is_begun = False
         self.is_proven = False
 
+    def is_short_call(self, limit: int) -> bool:
+        """Say whether this is said to be a call of a tool, with *limit* bytes of a body at most."""
+        length = declared(self.headers)
+        return self.headers.one(b"mcp-method") == b"tools/call" and length is not None and length <= limit
+
     async def body(self, place: Place, *, limit: int, seconds: float) -> bytes:
         """Return the body of the request. Raises what `read_body` raises."""
         read = await read_body(self._receive, self.headers, place, limit=limit, seconds=seconds)
