@@ -604,7 +604,7 @@ def test_a_large_last_frame_that_is_still_being_parsed_at_the_end_is_answered(va
     vault.write("a.md", "text")
     with vault.serve("--jail", "off") as wire:
         wire.call("notes_workspaces")
-        padding = {"unasked": [1] * (16 * LARGE_FRAME)}  # it belongs to no form, and takes long to parse
+        padding = {"unasked": "\u00e9" * (4 * LARGE_FRAME)}  # it belongs to no form, and takes long to parse
         last = call(7, "notes_create", vault.args(path="last", content="x"), inputResponses=padding)
         wire.send_raw(json.dumps(last).encode())
         wire.end_input()
