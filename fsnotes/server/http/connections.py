@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from fsnotes.server.http.heads import END, MAX_HEAD, fault, is_stray
 from fsnotes.server.http.places import Places, Standing
 from fsnotes.server.http.replies import ALWAYS, CLOSE, TEXT
-from fsnotes.server.http.turns import SLICE, Turns, is_absurd
+from fsnotes.server.http.turns import Turns, is_absurd, next_slice
 
 logger = logging.getLogger(__name__)
 
@@ -269,8 +269,7 @@ class Connection(H11Protocol):
         """Take apart the next chunks, in the connection's turn. More of them than anybody needs are refused."""
         if self._outgoing.is_closing() or self.conn.their_state is not h11.SEND_BODY or not self._is_wanted:
             return
-        part = bytes(self._unread[:SLICE])
-        del self._unread[:SLICE]
+        part = next_slice(self._unread)
         held = len(self.cycle.body)
         self._pass_on(part)
         if self._outgoing.is_closing():

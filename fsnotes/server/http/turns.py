@@ -11,7 +11,13 @@ from collections import deque
 from typing import Final, Protocol
 
 SLICE: Final = 1_024
-"""Bytes that are taken apart in a turn: 170 chunks at most, some milliseconds."""
+"""Bytes that are taken apart in a turn, whatever is in them: 170 chunks at most, some milliseconds."""
+
+LONG_SLICE: Final = 65_536
+"""Bytes that are taken apart in a turn where there are few chunks in them."""
+
+FEW_ENDS: Final = 340
+"""Line ends in a slice with few chunks: each chunk has two, and those in the data of JSON are mostly escaped."""
 
 FREE_FRAMING: Final = 16_384
 """Bytes around the chunks of a body that any body may have: three thousand chunks."""
@@ -25,11 +31,20 @@ def is_absurd(framing: int, size: int) -> bool:
     return framing > FREE_FRAMING + size // BYTES_FOR_FRAMING
 
 
+def next_slice(unread: bytearray) -> bytes:
+    """Take off *unread* what is taken apart in a turn."""
+    part = bytes(unread[:LONG_SLICE])
+    if part.count(b"\r\n") > FEW_ENDS:
+        part = part[:SLICE]
+    del unread[: len(part)]
+    return part
+
+
 class Sliced(Protocol):
     """A connection with something unread."""
 
     def take_slice(self) -> None:
-        """Take apart SLICE bytes of it at most."""
+        """Take apart the `next_slice` of it."""
 
 
 class Turns:

@@ -14,7 +14,7 @@ from fsnotes.server.http import connections
 from fsnotes.server.http.connections import MOST_UNREAD, Bounds, Connection, connections_within
 from fsnotes.server.http.heads import is_stray
 from fsnotes.server.http.places import Places, Standing
-from fsnotes.server.http.turns import FREE_FRAMING, SLICE, is_absurd
+from fsnotes.server.http.turns import FEW_ENDS, FREE_FRAMING, LONG_SLICE, SLICE, is_absurd, next_slice
 
 GOOD = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n"
 CHUNKED = b"POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -160,23 +160,36 @@ def chunked(body: bytes, size: int) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
-@pytest.mark.parametrize(("size", "length"), [(1, 2_000), (160, 200_000), (100_000, 300_000)])
+@pytest.mark.parametrize(
+    ("size", "length"), [(1, 2_000), (160, 200_000), (8_192, 300_000), (100_000, 300_000)]
+)
 def test_a_body_in_chunks_is_read_a_slice_in_a_turn(size: int, length: int) -> None:
     async def run() -> None:
         app = Bodies()
         app.may.set()
         connection, transport = Bench(app).connect()
         body = bytes(number % 251 for number in range(length))
-        fed: list[int] = []
+        fed: list[bytes] = []
         receive_data = connection.conn.receive_data
-        connection.conn.receive_data = lambda data: (fed.append(len(data)), receive_data(data))[1]
+        connection.conn.receive_data = lambda data: (fed.append(data), receive_data(data))[1]
         connection.data_received(CHUNKED + chunked(body, size))
         await turns(2 * len(chunked(body, size)) // SLICE + 20)
         assert app.whole == [body]
-        assert max(fed[1:]) <= SLICE
+        assert [part for part in fed[1:] if len(part) > SLICE and part.count(b"\r\n") > FEW_ENDS] == []
         assert transport.written.startswith(b"HTTP/1.1 200 ")
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 50, 500, 5_000, 100_000])
+def test_no_slice_holds_more_chunks_than_a_turn_may_take_apart(size: int) -> None:
+    unread = bytearray(chunked(b"x" * 100_000, size))
+    whole, parts = bytes(unread), []
+    while unread:
+        parts.append(next_slice(unread))
+    assert b"".join(parts) == whole
+    assert max(part.count(b"\r\n") for part in parts) <= FEW_ENDS + 2
+    assert max(map(len, parts)) <= LONG_SLICE
 
 
 def test_connections_take_turns_and_one_slice_is_read_in_each() -> None:
