@@ -17,34 +17,32 @@ MOST_VALUES: Final = 1_000
 MOST_TEXT: Final = 65_536
 """Characters of all texts and names together."""
 
+_MANY: Final = (dict, list)
+
 _ECHO: Final = frozenset({"inputResponses", "requestState"})
 """What answers a form: judged by us alone, and never by those models."""
 
 
 def is_overweight(method: str, params: Params) -> bool:
     """Say whether there is more in *params* than anybody needs to say, without looking at more than that."""
-    rest = {name: value for name, value in params.items() if name not in _ECHO}
-    if method == "tools/call" and isinstance(rest.get("arguments"), dict):
-        del rest["arguments"]
-    return _is_more(rest)
-
-
-def _is_more(whole: dict[str, Any]) -> bool:
-    values, text = 0, 0
-    unseen: list[Any] = [whole]
-    while unseen:
-        value = unseen.pop()
+    if len(params) > MOST_VALUES:
+        return True
+    is_call = method == "tools/call"
+    values, text = len(params), 0
+    unseen: list[Any] = []
+    for name, value in params.items():
+        text += len(name)
+        if name not in _ECHO and not (is_call and name == "arguments" and isinstance(value, dict)):
+            unseen.append(value)
+    # It grows while it is gone through, by no more values than there may be, and as many names.
+    for value in unseen:
         if isinstance(value, str):
             text += len(value)
-        elif isinstance(value, dict | list):
+        elif isinstance(value, _MANY):
             values += len(value)
             if values > MOST_VALUES:
                 return True  # before they are looked at
+            unseen.extend(value)
             if isinstance(value, dict):
-                text += sum(map(len, value))
                 unseen.extend(value.values())
-            else:
-                unseen.extend(value)
-        if text > MOST_TEXT:
-            return True
-    return False
+    return text > MOST_TEXT

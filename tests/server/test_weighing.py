@@ -38,8 +38,9 @@ def wide(count: int) -> dict[str, Any]:
         ("tools/list", {"_meta": envelope(), "arguments": {"x": [1] * MOST_VALUES}}),
         ("tools/call", {"name": "notes_list", "arguments": [1] * MOST_VALUES}),
         ("tools/call", {"name": "x" * (MOST_TEXT + 1), "arguments": {}}),
+        ("tools/call", {"name": "x", **{str(number): 1 for number in range(MOST_VALUES)}}),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_more_than_anybody_needs_to_say_is_refused_and_no_model_sees_it(
     method: str, params: dict[str, Any]
