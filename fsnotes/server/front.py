@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import fsnotes
 from fsnotes.failures import CRASH, INTERNAL_ERROR
 from fsnotes.server.calling import Asked, Caller, take_echo
-from fsnotes.server.envelope import METHOD_NOT_FOUND, SUPPORTED_VERSIONS, Envelope, Refusal, open_envelope
+from fsnotes.server.envelope import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    SUPPORTED_VERSIONS,
+    Envelope,
+    Refusal,
+    open_envelope,
+)
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.listening import LISTEN, Listening, is_plain_listen
@@ -24,6 +31,7 @@ from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.tool import Echo
 from fsnotes.server.tools import offered
+from fsnotes.server.weighing import is_overweight
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
@@ -154,6 +162,8 @@ class Front:
         if request.method not in self._names:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
         params = request.params or {}
+        if is_overweight(request.method, params):
+            return error_message(request.id, INVALID_PARAMS, "Too much beside the arguments")
         if request.method in self._fixed and is_plain(params):
             return result_message(request.id, self._fixed[request.method])
         if request.method == "tools/call" and is_plain_call(params):
