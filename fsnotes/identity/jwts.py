@@ -73,7 +73,7 @@ class JwtAuthenticator:
         self._verified: OrderedDict[bytes, Keys] = OrderedDict()
 
     @property
-    def metadata_url(self) -> str:
+    def metadata_url(self) -> str | None:
         """Where clients expect `metadata`: a path of our own host, to be served without authentication."""
         return self._metadata_url
 

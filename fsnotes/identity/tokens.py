@@ -62,6 +62,11 @@ class TokenAuthenticator:
         """None: there is no authorization server."""
         return None
 
+    @property
+    def metadata_url(self) -> str | None:
+        """None: there is no metadata."""
+        return None
+
     def known(self, token: str) -> Principal | None:
         """Return who bears *token*, None where the file has to be read first. Raises Unauthenticated (401)."""
         digest = _digest(token)

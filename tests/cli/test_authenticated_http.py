@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,25 @@ def test_people_with_jwts_see_what_is_granted_to_them(shell: Shell, folders: dic
             metadata = json.loads(get(port, "/.well-known/oauth-protected-resource/mcp").body)
             assert metadata["resource"] == endpoint
             assert metadata["authorization_servers"] == [issuer.url]
+
+
+@pytest.mark.parametrize("place", ["/team/mcp", "/team/%C3%A9", "", "/", "/mcp"])
+def test_the_metadata_is_where_the_challenge_says_also_where_a_proxy_maps_the_endpoint(
+    shell: Shell, folders: dict[str, Path], place: str
+) -> None:
+    endpoint = f"https://notes.example.org{place}"
+    http = f'auth = "jwt"\nissuer = "https://as.example"\naudience = "{endpoint}"'
+    configured(shell, folders, {name: f"https://as.example|{name}" for name in folders}, http)
+    well_known = "/.well-known/oauth-protected-resource"
+    with served(shell, folder=None) as (_, port):
+        challenge = ask(port, "notes_workspaces", bearer=None).field("www-authenticate")
+        assert challenge is not None
+        (named,) = re.findall(r'resource_metadata="https://notes\.example\.org([^"]*)"', challenge)
+        for path in (named, well_known, f"{well_known}/mcp"):
+            answer = get(port, path)
+            assert (answer.status, json.loads(answer.body)["resource"]) == (200, endpoint)
+        for path in (f"{named}/other", f"{well_known}/team", "/team/mcp"):
+            assert get(port, path).status == 404
 
 
 def test_a_token_file_that_others_can_read_lets_nobody_in(shell: Shell, folders: dict[str, Path]) -> None:

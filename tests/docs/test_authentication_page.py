@@ -6,7 +6,16 @@ import json
 import re
 from pathlib import Path
 
-from fsnotes.identity import challenges, claims, fetching, keyring, keys, token_file, token_text
+from fsnotes.identity import (
+    authenticator,
+    challenges,
+    claims,
+    fetching,
+    keyring,
+    keys,
+    token_file,
+    token_text,
+)
 from fsnotes.identity.jwts import JwtAuthenticator
 from fsnotes.identity.tokens import CHALLENGE
 
@@ -16,7 +25,7 @@ PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs/authentication.md")
 def test_every_bound_is_the_one_that_holds() -> None:
     for sentence in (
         f"Up to {token_file.MAX_TOKENS} tokens",
-        f"at most {claims.MAX_TOKEN:,} characters",
+        f"at most {authenticator.MAX_TOKEN:,} characters",
         f"at most {claims.LEEWAY_SECONDS:.0f} seconds in the future",
         f"1 to {claims.MAX_SUBJECT} printable characters",
         f"{keys.MIN_RSA_BITS:,} to {keys.MAX_RSA_BYTES * 8:,} bits",
@@ -45,7 +54,7 @@ def test_the_form_for_scanners_finds_a_token_and_nothing_shorter() -> None:
 def test_the_answers_are_those_that_are_given() -> None:
     made = JwtAuthenticator("https://as.example", "https://notes.example/mcp")
     (example,) = re.findall(r"```json (\{.*?\}) ```", PAGE)
-    assert (json.loads(example), made.metadata_url in PAGE) == (made.metadata, True)
+    assert (json.loads(example), str(made.metadata_url) in PAGE) == (made.metadata, True)
     assert f"WWW-Authenticate: {CHALLENGE} ```" in PAGE
-    assert made.challenge == challenges.bearer(resource_metadata=made.metadata_url)
+    assert made.challenge == challenges.bearer(resource_metadata=str(made.metadata_url))
     assert '`Bearer realm="fsnotes", resource_metadata="..."`' in PAGE

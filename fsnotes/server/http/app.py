@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from fsnotes.access import Principal
-from fsnotes.identity import Authenticator
+from fsnotes.identity import Authenticator, metadata_paths
 from fsnotes.server.envelope import token_of
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
@@ -41,7 +41,6 @@ from fsnotes.server.loading import LARGE_FRAME
 logger = logging.getLogger(__name__)
 
 EVENTS: Final = b"text/event-stream"
-METADATA: Final = b"/.well-known/oauth-protected-resource"
 ACCEPTED: Final = Reply(202)
 
 LONGEST_AT_ONCE: Final = 8
@@ -77,6 +76,7 @@ class HttpApp:
         self._flights: set[Flight] = set()
         self._idle: asyncio.Future[None] | None = None
         self.is_draining = False
+        self._metadata_paths = metadata_paths(authenticator, path)
         metadata = None if authenticator is None else authenticator.metadata
         self._metadata = None if metadata is None else json.dumps(metadata).encode("ascii")
 
@@ -126,7 +126,7 @@ class HttpApp:
         elif exchange.path == b"/readyz":
             ready = not self.is_draining
             found = line(200, "ready") if ready else later(503, "not ready")
-        elif self._metadata is not None and exchange.path in (METADATA, METADATA + self._path):
+        elif self._metadata is not None and exchange.path in self._metadata_paths:
             found = Reply(200, self._metadata, JSON)
         if found is None:
             return line(404, "There is nothing here")
