@@ -246,7 +246,12 @@ def authenticator_for(settings: HttpSettings, product: Product) -> Authenticator
     if settings.auth == "jwt":
         from fsnotes.identity.jwts import JwtAuthenticator  # takes 0.15 s to load
 
-        return JwtAuthenticator(settings.issuer or "", settings.audience or "", jwks_url=settings.jwks_url)
+        return JwtAuthenticator(
+            settings.issuer or "",
+            settings.audience or "",
+            jwks_url=settings.jwks_url,
+            scopes=settings.scopes,
+        )
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from fsnotes.identity import addresses
+from fsnotes import addresses
 from fsnotes.identity.authenticator import Authenticator
 
 REALM: Final = "fsnotes"

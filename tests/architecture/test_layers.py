@@ -46,7 +46,12 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
-    "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
+    "fsnotes.addresses": Room((ERRORS,)),
+    "fsnotes.scopes": Room(),
+    "fsnotes.identity": Room(
+        ("fsnotes.access", "fsnotes.addresses", "fsnotes.confirm.private", ERRORS, "fsnotes.scopes"),
+        ("jwt", "cryptography"),
+    ),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
     "fsnotes.starting": Room((ERRORS,)),
     "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.starting", "sandbox")),
@@ -65,7 +70,7 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.tables": Room((ERRORS,)),
-    "fsnotes.http_settings": Room((ERRORS, "fsnotes.tables")),
+    "fsnotes.http_settings": Room(("fsnotes.addresses", ERRORS, "fsnotes.scopes", "fsnotes.tables")),
     "fsnotes.config": Room(
         ("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.tables", *LEXICAL, "sandbox.policy")
     ),
