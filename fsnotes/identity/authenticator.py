@@ -9,6 +9,9 @@ from fsnotes.access import Principal
 MAX_TOKEN: Final = 8192
 """Most characters of a bearer token, all of ASCII; servers and proxies take no larger headers."""
 
+MAX_WAITING: Final = 32
+"""Most requests that wait in `identify` at once, each in a thread; one more is told to come later."""
+
 
 class Unauthenticated(Exception):
     """The credentials prove nobody, or not enough: what is answered instead.

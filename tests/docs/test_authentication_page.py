@@ -31,7 +31,7 @@ def test_every_bound_is_the_one_that_holds() -> None:
         f"{keys.MIN_RSA_BITS:,} to {keys.MAX_RSA_BYTES * 8:,} bits",
         f"when they are {keyring.EARLY_SECONDS / 60:.0f} minutes old",
         f"once in {keyring.RETRY_SECONDS:.0f} seconds",
-        f"waits at most {keyring.WAIT_SECONDS:.0f} seconds, {keyring.MAX_WAITING} at a time",
+        f"waits at most {keyring.WAIT_SECONDS:.0f} seconds, {authenticator.MAX_WAITING} at a time",
         f"ends within {keyring.FRESH_SECONDS / 60:.0f} minutes",
         f"at most {keyring.FETCH_SECONDS:.0f} seconds, {fetching.MAX_BYTES:,} bytes",
     ):
