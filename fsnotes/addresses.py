@@ -38,7 +38,9 @@ def check(url: str, what: str) -> SplitResult:
         raise ConfigurationError(f"{what}: a URL without user and fragment is expected")
     # Compared as it is written: `HTTPS://` is the same place, and another issuer or audience.
     if not (url.startswith("https://") or (url.startswith("http://") and is_loopback(host))):
-        raise ConfigurationError(f"{what}: an https URL is expected (http only for this host itself)")
+        raise ConfigurationError(
+            f"{what}: a URL in https:// is expected (in http:// only for this host itself)"
+        )
     return parts
 
 

@@ -107,7 +107,7 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
         ("[confirm]\nttl_seconds = 0\n", "ttl_seconds"),
         ("[confirm]\nttl_seconds = 100000\n", "ttl_seconds"),
         ("[confirm]\nttl_seconds = nan\n", "ttl_seconds"),
-        ("[http]\nport = 1\n", "http"),
+        ("[https]\nport = 1\n", "https"),
         ("workspace = 'x'\n", "workspace"),
         (WORKSPACE + "symlinks = 'follow'\n", "symlinks"),
         (WORKSPACE + "color = 'red'\n", "color"),
