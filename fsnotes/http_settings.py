@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
 
+from fsnotes import addresses
+from fsnotes.addresses import is_loopback as is_loopback
 from fsnotes.errors import ConfigurationError
+from fsnotes.scopes import MOST_SCOPES, is_scope
 from fsnotes.tables import Table, one_of, positive
 
 WAYS: Final = ("token", "jwt")
@@ -42,6 +45,7 @@ class HttpSettings:
     issuer: str | None = None
     audience: str | None = None
     jwks_url: str | None = None
+    scopes: tuple[str, ...] = ()
     max_connections: int = 512
     max_requests: int = 128
     max_calls_per_principal: int = 16
@@ -122,37 +126,6 @@ def is_origin(text: str) -> bool:
     )
 
 
-def is_loopback(host: str) -> bool:
-    """Say whether *host* is an address of the loopback interface, or the name that means it."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host.lower() == "localhost"
-    mapped = getattr(address, "ipv4_mapped", None)
-    return address.is_loopback if mapped is None else mapped.is_loopback
-
-
-def is_secure_url(text: str) -> bool:
-    """Say whether *text* is an absolute URL that nobody on the way can change what is got from: https, or loopback."""
-    parts = _split(text)
-    if parts is None or parts.username is not None or parts.password is not None or "#" in text:
-        return False
-    if not parts.hostname:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname))
-
-
-def _split(text: str) -> SplitResult | None:
-    if re.fullmatch(r"[\x21-\x7e]+", text) is None:
-        return None
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts
-
-
 def read_http(table: Table) -> HttpSettings:
     """Read the `[http]` table. Raises ConfigurationError with a sentence that names the key."""
     default = HttpSettings()
@@ -164,6 +137,11 @@ def read_http(table: Table) -> HttpSettings:
     ):
         for value in values:
             _checked(value, fits, f"[http] {key}")
+    scopes = table.strings("scopes") or ()
+    for scope in scopes:
+        _checked(scope, is_scope, "[http] scopes")
+    if len(scopes) > MOST_SCOPES:
+        raise ConfigurationError(f"[http] scopes: at most {MOST_SCOPES} are expected")
     way = table.take("auth", str)
     settings = HttpSettings(
         host=table.take("host", str, default.host, check=is_host),
@@ -172,9 +150,10 @@ def read_http(table: Table) -> HttpSettings:
         allowed_hosts=hosts,
         allowed_origins=origins,
         auth=None if way is None else one_of(way, WAYS, "[http] auth"),
-        issuer=table.take("issuer", str, check=lambda text: is_secure_url(text) and "?" not in text),
-        audience=table.take("audience", str, check=is_secure_url),
-        jwks_url=table.take("jwks_url", str, check=is_secure_url),
+        issuer=_url(table.take("issuer", str), "issuer", addresses.check_issuer),
+        audience=_url(table.take("audience", str), "audience", addresses.check),
+        jwks_url=_url(table.take("jwks_url", str), "jwks_url", addresses.check),
+        scopes=scopes,
         max_connections=table.take("max_connections", int, default.max_connections, check=_count),
         max_requests=table.take("max_requests", int, default.max_requests, check=_count),
         max_calls_per_principal=table.take(
@@ -198,11 +177,19 @@ def read_http(table: Table) -> HttpSettings:
             raise ConfigurationError(f'[http] {key} is only for auth = "jwt"')
         if not is_set and way == "jwt" and key != "jwks_url":
             raise ConfigurationError(f'[http] {key} is missing: auth = "jwt" needs it')
+    if scopes and way != "jwt":
+        raise ConfigurationError('[http] scopes is only for auth = "jwt"')
     return settings
 
 
 def _processes(number: int) -> bool:
     return 1 <= number <= MOST_WORKERS
+
+
+def _url(url: str | None, key: str, check: Callable[[str, str], object]) -> str | None:
+    if url is not None:
+        check(url, f"[http] {key}")
+    return url
 
 
 def _count(number: int) -> bool:

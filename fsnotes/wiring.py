@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
+from fsnotes import admission
 from fsnotes.access import Access, Principal, Workspace
 from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
@@ -24,7 +25,6 @@ from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.freshness import Progress
 from fsnotes.http_settings import HttpSettings
 from fsnotes.identity import Authenticator
-from fsnotes.identity.tokens import TokenAuthenticator
 from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import Skipped
@@ -245,15 +245,13 @@ def build(
 def authenticator_for(settings: HttpSettings, product: Product) -> Authenticator | None:
     """Return how HTTP callers of *product* prove who they are; None where there is only who started the server.
 
-    Raises ConfigurationError where they could not.
+    What is hardly meant so is logged. Raises ConfigurationError where nobody could prove anything.
     """
-    if settings.auth == "token":
-        return TokenAuthenticator(StateFolder(product.settings.state_dir).tokens)
-    if settings.auth == "jwt":
-        from fsnotes.identity.jwts import JwtAuthenticator  # takes 0.15 s to load
-
-        return JwtAuthenticator(settings.issuer or "", settings.audience or "", jwks_url=settings.jwks_url)
-    return None
+    tokens = StateFolder(product.settings.state_dir).tokens
+    made = admission.authenticator(settings, tokens=tokens)
+    for doubt in admission.doubts(settings, product.settings.rules, tokens=tokens):
+        _log.warning("%s", doubt)
+    return made
 
 
 def _closed(quarantine: Quarantine, workspaces: tuple[Workspace, ...]) -> tuple[str, ...]:

@@ -47,7 +47,11 @@ def stamp(now: float) -> str:
 
 
 def encode(event: Event, *, stamp: str, most: int = MAX_FIELD) -> bytes:
-    """Return the line of *event*: ASCII, with its line feed, each field cut to *most* bytes."""
+    """Return the line of *event*: ASCII, with its line feed, each field but the principal cut to *most* bytes.
+
+    A principal is never cut, else two could look like one. It has been proven, and is bounded where that was done:
+    an issuer as it is configured and at most 255 characters of a subject; so nobody fills the disk with one.
+    """
     fields = {
         "time": stamp,
         "principal": event.principal,
@@ -63,7 +67,10 @@ def encode(event: Event, *, stamp: str, most: int = MAX_FIELD) -> bytes:
     }
     if event.new_path is not None:
         fields["newPath"] = event.new_path
-    clipped = {key: _clip(value, most) if value is not None else None for key, value in fields.items()}
+    clipped = {
+        key: value if value is None or key == "principal" else _clip(value, most)
+        for key, value in fields.items()
+    }
     return json.dumps(clipped, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 

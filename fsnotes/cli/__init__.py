@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None, *, child: Child | None = None) 
         return 0
     except OutputFailed as error:
         _drop_output()
-        console.complain(f"standard output cannot be written: {error}; the command itself was carried out")
+        console.complain(f"standard output cannot be written: {error}; {error.left}")
         return CRASH.exit_code
     except Exception:
         if options.log_level == "debug":

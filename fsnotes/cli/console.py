@@ -33,7 +33,11 @@ _LINE_BREAKS: Final = re.compile("[\r\n\t]+")
 
 
 class OutputFailed(Exception):
-    """The result could not be written: a full disk, a closed descriptor."""
+    """The result could not be written: a full disk, a closed descriptor. *left* is what is there all the same."""
+
+    def __init__(self, why: str | None, *, left: str = "the command itself was carried out") -> None:
+        super().__init__(why)
+        self.left = left
 
 
 class Console:

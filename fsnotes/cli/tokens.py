@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsnotes.cli import columns
-from fsnotes.cli.console import Console
+from fsnotes.cli.console import Console, OutputFailed
 from fsnotes.cli.logs import start_logging
 from fsnotes.cli.settings import settings_for
+from fsnotes.errors import FsnotesError
 from fsnotes.identity.token_file import Token, TokenFile
 from fsnotes.outcomes import timestamp
 from fsnotes.state import StateFolder
@@ -22,13 +23,35 @@ def _file(options: argparse.Namespace) -> TokenFile:
 
 
 def new(options: argparse.Namespace, console: Console) -> int:
-    """Make a token and print it, alone. Others of the same name stay usable until they are revoked."""
-    made, text = _file(options).add(_named(options.name))
-    if options.json:
-        console.show_json({**_document(made), "token": text})
-    else:
-        console.say(text)
+    """Make a token and print it, alone. Others of the same name stay usable until they are revoked.
+
+    One that could not be printed is revoked again: it is good for nobody, and would stay valid unseen.
+    """
+    file = _file(options)
+    made, text = file.add(_named(options.name))
+    try:
+        if options.json:
+            console.show_json({**_document(made), "token": text})
+        else:
+            console.say(text)
+        console.flush()
+    except (OutputFailed, BrokenPipeError) as error:
+        # Here a reader that went away had not enough: whoever asked for a token must not be told that all is well.
+        why = error.strerror if isinstance(error, BrokenPipeError) else str(error)
+        raise OutputFailed(why, left=_take_back(file, made)) from error
+    except BaseException:
+        _take_back(file, made)
+        raise
     return 0
+
+
+def _take_back(file: TokenFile, made: Token) -> str:
+    """Revoke a token that nobody has seen, and return what is left of it."""
+    try:
+        file.revoke(made.id)
+    except FsnotesError:
+        return f"the token {made.id} stays valid: fsnotes token revoke {made.id} ends it"
+    return "the token was revoked again"
 
 
 def show(options: argparse.Namespace, console: Console) -> int:

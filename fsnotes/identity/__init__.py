@@ -6,6 +6,7 @@ Synchronous, and without the protocol. What the principal may do is left to `fsn
 
 from __future__ import annotations
 
-from fsnotes.identity.authenticator import Authenticator, Unauthenticated
+from fsnotes.identity.authenticator import MAX_TOKEN, MAX_WAITING, Authenticator, Unauthenticated
+from fsnotes.identity.challenges import metadata_paths
 
-__all__ = ["Authenticator", "Unauthenticated"]
+__all__ = ["MAX_TOKEN", "MAX_WAITING", "Authenticator", "Unauthenticated", "metadata_paths"]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from fsnotes.access import Principal
+
+MAX_TOKEN: Final = 8192
+"""Most characters of a bearer token, all of ASCII; servers and proxies take no larger headers."""
+
+MAX_WAITING: Final = 32
+"""Most requests that wait in `identify` at once, each in a thread; one more is told to come later."""
 
 
 class Unauthenticated(Exception):
@@ -31,6 +37,13 @@ class Authenticator(Protocol):
     @property
     def metadata(self) -> dict[str, Any] | None:
         """The protected resource's metadata (RFC 9728, section 2); None where there is no authorization server."""
+
+    @property
+    def metadata_url(self) -> str | None:
+        """Where the challenge says that `metadata` stands; None where there is none.
+
+        Its path is to be served, without credentials, also where a proxy maps it to another endpoint.
+        """
 
     def known(self, token: str) -> Principal | None:
         """Return who bears *token* where that needs no waiting, else None. Raises Unauthenticated."""

@@ -7,13 +7,27 @@ of what a request brought.
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urlsplit
 
-from fsnotes.identity import addresses
+from fsnotes import addresses
+from fsnotes.identity.authenticator import Authenticator
 
 REALM: Final = "fsnotes"
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 """Where a resource's metadata stands, before its own path (RFC 9728, section 3)."""
+
+
+def metadata_paths(authenticator: Authenticator | None, path: str) -> frozenset[bytes]:
+    """Return the paths at which the metadata of the endpoint at *path* is to be served; none where there is none.
+
+    That of the whole host, that of the endpoint as we know it, and that of the endpoint as clients do: behind a proxy
+    the two may differ, and the challenge names the latter.
+    """
+    if authenticator is None or authenticator.metadata_url is None:
+        return frozenset()
+    named = urlsplit(authenticator.metadata_url).path
+    return frozenset(each.encode("ascii") for each in (WELL_KNOWN, WELL_KNOWN + path, named))
 
 
 def bearer(**parameters: str) -> str:

@@ -16,9 +16,7 @@ from typing import Any, Final
 
 from fsnotes.access import Principal
 from fsnotes.identity import documents
-
-MAX_TOKEN: Final = 8192
-"""Most characters of a token; servers and proxies take no larger headers."""
+from fsnotes.identity.authenticator import MAX_TOKEN
 
 MAX_SUBJECT: Final = 255
 """Most characters of a subject (OpenID Connect Core 1.0, section 2)."""

@@ -12,7 +12,7 @@ import ssl
 import threading
 from typing import Final
 
-from fsnotes.identity import addresses
+from fsnotes import addresses
 
 MAX_BYTES: Final = 262_144
 """Most bytes of a document: some hundred keys."""

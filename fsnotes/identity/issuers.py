@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from fsnotes import addresses
 from fsnotes.errors import ConfigurationError
-from fsnotes.identity import addresses, documents
+from fsnotes.identity import documents
 from fsnotes.identity.fetching import FetchFailed
 
 OAUTH: Final = "/.well-known/oauth-authorization-server"
@@ -28,9 +29,7 @@ class Issuer:
 
     def __init__(self, identifier: str, *, jwks_url: str | None, fetch: Fetch) -> None:
         """Raises ConfigurationError for URLs that identity may not rest on (`addresses`)."""
-        parts = addresses.check(identifier, "the issuer")
-        if "?" in identifier:  # RFC 8414, section 2
-            raise ConfigurationError("the issuer: a URL without query is expected")
+        parts = addresses.check_issuer(identifier, "the issuer")
         if jwks_url is not None:
             addresses.check(jwks_url, "the URL of the keys")
         self.identifier = identifier

@@ -8,7 +8,6 @@ and TLS: only a server that takes JWTs does.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -17,19 +16,19 @@ from typing import Any, Final
 
 import jwt
 
+from fsnotes import addresses
 from fsnotes.access import Principal
 from fsnotes.errors import ConfigurationError
-from fsnotes.identity import addresses, challenges, claims
+from fsnotes.identity import challenges, claims
 from fsnotes.identity.authenticator import Unauthenticated
 from fsnotes.identity.fetching import fetch as fetch_over_http
 from fsnotes.identity.issuers import Fetch, Issuer
 from fsnotes.identity.keyring import Keyring
 from fsnotes.identity.keys import ALGORITHMS, Keys
+from fsnotes.scopes import is_scope
 
 MAX_VERIFIED: Final = 1024
 """Most tokens whose signatures are not verified again while the keys stay the same: those that were used last."""
-
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")  # RFC 6749, section 3.3
 
 
 class JwtAuthenticator:
@@ -58,7 +57,7 @@ class JwtAuthenticator:
         addresses.check(audience, "the audience")
         if not algorithms or not set(algorithms) <= set(ALGORITHMS):
             raise ConfigurationError(f"algorithms of JWTs: some of {', '.join(ALGORITHMS)} are expected")
-        if not all(_SCOPE.fullmatch(scope) for scope in scopes):
+        if not all(is_scope(scope) for scope in scopes):
             raise ConfigurationError(
                 "scopes of JWTs: names without spaces, quotes and backslashes are expected"
             )
@@ -73,7 +72,7 @@ class JwtAuthenticator:
         self._verified: OrderedDict[bytes, Keys] = OrderedDict()
 
     @property
-    def metadata_url(self) -> str:
+    def metadata_url(self) -> str | None:
         """Where clients expect `metadata`: a path of our own host, to be served without authentication."""
         return self._metadata_url
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from fsnotes.identity.authenticator import MAX_WAITING
 from fsnotes.identity.fetching import FetchFailed
 from fsnotes.identity.issuers import Issuer
 from fsnotes.identity.keys import Keys, NoKeys
@@ -33,9 +34,6 @@ FETCH_SECONDS: Final = 5.0
 
 WAIT_SECONDS: Final = 6.0
 """How long a request waits for one."""
-
-MAX_WAITING: Final = 32
-"""Most requests that wait; the others are told at once that it cannot be found out now."""
 
 _log = logging.getLogger("fsnotes.identity")
 

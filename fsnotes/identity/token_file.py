@@ -73,12 +73,13 @@ class TokenFile:
         self._random = random
 
     def version(self) -> Version | None:
-        """Return what changes with each change of the file, its owner or mode; None without a file.
+        """Return what changes with each change of the file, and of the owner or mode of either; None without a file.
 
-        One system call. Raises OSError.
+        Two system calls. Raises OSError.
         """
         try:
-            return _version(os.stat(self._path, follow_symlinks=False))
+            folder = os.stat(self._folder, follow_symlinks=False)
+            return _version(folder, os.stat(self._path, follow_symlinks=False))
         except FileNotFoundError:
             return None
 
@@ -129,7 +130,7 @@ class TokenFile:
         if found is None:
             return Tokens((), None, 0)
         data, status = found
-        return Tokens(_decode(data), _version(status), status.st_ctime_ns)
+        return Tokens(_decode(data), _version(os.fstat(folder), status), status.st_ctime_ns)
 
     def _free_id(self, beside: Sequence[Token]) -> str:
         taken = {token.id for token in beside}
@@ -139,8 +140,10 @@ class TokenFile:
                 return made
 
 
-def _version(status: os.stat_result) -> Version:
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+def _version(folder: os.stat_result, file: os.stat_result) -> Version:
+    # Not the folder's times: they change with every file that is made in it.
+    around = (folder.st_dev, folder.st_ino, folder.st_mode, folder.st_uid)
+    return (*around, file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns)
 
 
 def _check_name(name: str) -> None:

@@ -41,7 +41,7 @@ class _Seen:
 class TokenAuthenticator:
     """Tells principals by the static tokens in the file at *path*, usually `StateFolder.tokens`. Thread-safe.
 
-    `known` makes one system call and compares hashes; only where the file has changed within the last second, or since
+    `known` makes two system calls and compares hashes; only where the file has changed within the last second, or since
     it was read, is it left to `identify` to read it. There is no metadata: these tokens come from no server.
     """
 
@@ -60,6 +60,11 @@ class TokenAuthenticator:
     @property
     def metadata(self) -> dict[str, Any] | None:
         """None: there is no authorization server."""
+        return None
+
+    @property
+    def metadata_url(self) -> str | None:
+        """None: there is no metadata."""
         return None
 
     def known(self, token: str) -> Principal | None:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fsnotes.calls import Call, unreported
 from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
@@ -22,6 +22,7 @@ from fsnotes.server.envelope import INVALID_PARAMS, Envelope
 from fsnotes.server.frames import Params, RequestId
 from fsnotes.server.method import Method, refused
 from fsnotes.server.progress import ProgressReport
+from fsnotes.server.ration import Ration
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.results import Result
 from fsnotes.server.threads import Threads
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from fsnotes.subscriptions import Subscription
 
 logger = logging.getLogger(__name__)
+
+LOGGING_THREADS: Final = 2
+MOST_UNLOGGED: Final = 32
+"""How many refusals by a limit wait for their line of the audit log; where that hangs, one more goes without."""
 
 
 class CrashError(Exception):
@@ -67,6 +72,9 @@ class Caller:
         self._changing = 0
         self._max_changing = max_calls - max_calls // 4
         self._threads = Threads(max_calls, name="fsnotes-call")
+        # Apart from the calls: what says that there is no place for one must not take another's.
+        self._logging = Threads(LOGGING_THREADS, name="fsnotes-refusal")
+        self._ration = Ration()
 
     async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> Result:
         """Return the result of the tool *name*, an expected failure too.
@@ -95,13 +103,15 @@ class Caller:
 
     async def _answer(self, tool: Tool, arguments: Mapping[str, Any], asked: Asked) -> Result:
         if asked.flight.refusal is not None:
-            return self._failed(describe(asked.flight.refusal), asked)
+            return await self._limited(asked.flight.refusal, tool, arguments, asked)
         if asked.echo.state is not None and not tool.asks:
             stray = InvalidState("sent to a tool that never asks")
             await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
             raise _refused(stray)
         try:
             given = fit(arguments, tool.input_schema)
+            if (full := self._full(change=tool.changes)) is not None:
+                return await self._limited(full, tool, given, asked)
             result: Result = await self._in_thread(
                 lambda: self._perform(tool, given, asked), change=tool.changes
             )
@@ -187,6 +197,30 @@ class Caller:
         tool = self._tools[name]
         await self._run(lambda: self._log_refusal(tool, arguments, asked, outcome))
 
+    async def _limited(
+        self, refusal: LimitReached, tool: Tool, given: Mapping[str, Any], asked: Asked
+    ) -> Result:
+        """Return the failure of a call that a limit keeps from being begun, once it has the line that is due to it.
+
+        As with other refusals, looking has none. Of a flood there is one line a second, see `Ration`.
+        """
+        if tool.changes and self._ration.take(asked.flight.principal, tool.name):
+            logged = False
+            if self._logging.running < MOST_UNLOGGED:
+                log = partial(self._log_refusal, tool, given, asked, "limit")
+                try:
+                    await self._logging.run(partial(_contained, log))
+                    logged = True
+                except (
+                    FsnotesError,
+                    CrashError,
+                    RuntimeError,
+                ) as error:  # no thread, a fault of ours, the end
+                    logger.debug("a refusal was not logged", exc_info=error)
+            if not logged:
+                logger.error("a refusal by a limit is missing from the audit log")
+        return self._failed(describe(refusal), asked)
+
     async def finish(self, afterwards: Callable[[], None]) -> None:
         """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""
         try:
@@ -197,12 +231,16 @@ class Caller:
     @property
     def running(self) -> int:
         """How much blocking work has not ended, also where nobody waits for it any more."""
-        return self._threads.running
+        return self._threads.running + self._logging.running
+
+    def _full(self, *, change: bool) -> LimitReached | None:
+        """Return what refuses a call for which there is no place; None where there is one."""
+        # Changes may all wait for locks; a quarter of the places is for who only looks.
+        if self._threads.running >= self._max_calls or (change and self._changing >= self._max_changing):
+            return LimitReached("calls in flight")
+        return None
 
     async def _in_thread(self, work: Callable[[], Any], *, change: bool) -> Any:
-        # Changes may all wait for locks; a quarter of the places is for who only looks.
-        if self.running >= self._max_calls or (change and self._changing >= self._max_changing):
-            raise LimitReached("calls in flight")
         self._changing += change
         try:
             return await self._run(work)
@@ -215,6 +253,7 @@ class Caller:
     def close(self) -> None:
         """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
         self._threads.close()
+        self._logging.close()
         if self._tracing is not None:
             self._tracing.flush()
 

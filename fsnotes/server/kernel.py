@@ -36,6 +36,8 @@ from fsnotes.server.refusals import RpcRefusal
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions
 
+# Over HTTP too: the SDK hands `kind` on to handlers and middleware, asks for it nowhere itself, and ours do not either.
+# What it does ask is whether anything can be sent but the answer: by none of our transports.
 _TRANSPORT: Final = TransportContext(kind="stdio", can_send_request=False)
 
 

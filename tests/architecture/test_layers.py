@@ -46,7 +46,12 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
-    "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
+    "fsnotes.addresses": Room((ERRORS,)),
+    "fsnotes.scopes": Room(),
+    "fsnotes.identity": Room(
+        ("fsnotes.access", "fsnotes.addresses", "fsnotes.confirm.private", ERRORS, "fsnotes.scopes"),
+        ("jwt", "cryptography"),
+    ),
     "fsnotes.runners": Room(("fsnotes.access", ERRORS, "fsnotes.notes", "sandbox")),
     "fsnotes.starting": Room((ERRORS,)),
     "fsnotes.workers": Room((ERRORS, "fsnotes.notes", "fsnotes.runners", "fsnotes.starting", "sandbox")),
@@ -65,7 +70,8 @@ ROOMS: dict[str, Room] = {
     ),
     "fsnotes.calls": Room(("fsnotes.access", ERRORS)),
     "fsnotes.tables": Room((ERRORS,)),
-    "fsnotes.http_settings": Room((ERRORS, "fsnotes.tables")),
+    "fsnotes.http_settings": Room(("fsnotes.addresses", ERRORS, "fsnotes.scopes", "fsnotes.tables")),
+    "fsnotes.admission": Room(("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.identity")),
     "fsnotes.config": Room(
         ("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.tables", *LEXICAL, "sandbox.policy")
     ),
@@ -251,6 +257,7 @@ ROOMS: dict[str, Room] = {
     "fsnotes.wiring": Room(
         (
             "fsnotes.access",
+            "fsnotes.admission",
             "fsnotes.audit",
             "fsnotes.calls",
             "fsnotes.changes",
@@ -348,7 +355,10 @@ ROOMS: dict[str, Room] = {
 
 # Imports inside functions. (importing module or room, what it imports): why it may.
 LAZY: dict[tuple[str, str], str] = {
-    ("fsnotes.wiring", "fsnotes.identity.jwts"): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
+    (
+        "fsnotes.admission",
+        "fsnotes.identity.jwts",
+    ): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
     ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
     ("sandbox.root", "sandbox.watcher"): "workers watch nothing, and what they load costs their start",
     ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -122,13 +123,70 @@ def test_people_with_jwts_see_what_is_granted_to_them(shell: Shell, folders: dic
             assert metadata["authorization_servers"] == [issuer.url]
 
 
-def test_a_token_file_that_others_can_read_lets_nobody_in(shell: Shell, folders: dict[str, Path]) -> None:
+@pytest.mark.parametrize("place", ["/team/mcp", "/team/%C3%A9", "", "/", "/mcp"])
+def test_the_metadata_is_where_the_challenge_says_also_where_a_proxy_maps_the_endpoint(
+    shell: Shell, folders: dict[str, Path], place: str
+) -> None:
+    endpoint = f"https://notes.example.org{place}"
+    http = f'auth = "jwt"\nissuer = "https://as.example"\naudience = "{endpoint}"'
+    configured(shell, folders, {name: f"https://as.example|{name}" for name in folders}, http)
+    well_known = "/.well-known/oauth-protected-resource"
+    with served(shell, folder=None) as (_, port):
+        challenge = ask(port, "notes_workspaces", bearer=None).field("www-authenticate")
+        assert challenge is not None
+        (named,) = re.findall(r'resource_metadata="https://notes\.example\.org([^"]*)"', challenge)
+        for path in (named, well_known, f"{well_known}/mcp"):
+            answer = get(port, path)
+            assert (answer.status, json.loads(answer.body)["resource"]) == (200, endpoint)
+        for path in (f"{named}/other", f"{well_known}/team", "/team/mcp"):
+            assert get(port, path).status == 404
+
+
+def test_a_token_without_a_scope_that_is_asked_for_is_not_enough(
+    shell: Shell, folders: dict[str, Path]
+) -> None:
+    signer = Signer("ES256", "one")
+    with serving() as issuer:
+        issuer.publish(signer.jwk())
+        endpoint = "https://notes.example.org/mcp"
+        http = (
+            f'auth = "jwt"\nissuer = "{issuer.url}"\naudience = "{endpoint}"\njwks_url = "{issuer.url}/keys"'
+        )
+        scopes = 'scopes = ["notes", "more"]'
+        configured(shell, folders, {name: f"{issuer.url}|{name}" for name in folders}, f"{http}\n{scopes}")
+
+        def token(scope: str) -> str:
+            asked = {
+                "sub": "ann",
+                "aud": endpoint,
+                "exp": time.time() + 300,
+                "iat": time.time() - 5,
+                "scope": scope,
+            }
+            return signer.token(claims(issuer.url, **asked))
+
+        with served(shell, folder=None) as (_, port):
+            assert seen_by(port, token("more other notes"), folders["ann"])[0] == ["ann"]
+            for scope in ("", "notes", "notes.more", "note more"):
+                refused = ask(port, "notes_workspaces", bearer=token(scope))
+                challenge = refused.field("www-authenticate") or ""
+                assert refused.status == 403
+                assert 'error="insufficient_scope"' in challenge
+                assert 'scope="notes more"' in challenge
+            metadata = json.loads(get(port, "/.well-known/oauth-protected-resource").body)
+            assert metadata["scopes_supported"] == ["notes", "more"]
+
+
+def test_a_token_file_or_folder_that_others_can_read_lets_nobody_in(
+    shell: Shell, folders: dict[str, Path]
+) -> None:
     bearer = shell.call("token", "new", "ann").out.strip()
     configured(shell, folders, {name: f"token:{name}" for name in folders}, 'auth = "token"')
     file = shell.home / ".local/state/fsnotes/private/tokens.json"
     with served(shell, folder=None) as (_, port):
         assert seen_by(port, bearer, folders["ann"])[0] == ["ann"]
-        file.chmod(0o644)
-        assert ask(port, "notes_workspaces", bearer=bearer).status == 503
-        file.chmod(0o600)
-        assert seen_by(port, bearer, folders["ann"])[0] == ["ann"]
+        for place, good, bad in ((file, 0o600, 0o644), (file.parent, 0o700, 0o755)):
+            place.chmod(bad)
+            assert ask(port, "notes_workspaces", bearer=bearer).status == 503
+            place.chmod(good)
+            assert seen_by(port, bearer, folders["ann"])[0] == ["ann"]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from fsnotes.cli.console import Console, OutputFailed
+from fsnotes.errors import Busy
 from fsnotes.identity import Unauthenticated, token_text
+from fsnotes.identity.token_file import TokenFile
 from fsnotes.identity.tokens import TokenAuthenticator
-from tests.cli.shell import Shell, refused
+from tests.cli.shell import FSNOTES, SECONDS, Shell, refused
 
 WHEN = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 ID = r"[0-9a-f]{8}"
@@ -126,3 +132,63 @@ def test_the_tokens_of_a_state_folder_are_its_own(shell: Shell) -> None:
     elsewhere = str(shell.home / "elsewhere")
     assert shell.call("token", "list", "--state-dir", elsewhere).out == ""
     assert json.loads((shell.state / "private/tokens.json").read_text())["version"] == 1
+
+
+def written_to(shell: Shell, stdout: int | None, *words: str) -> tuple[int, str]:
+    """Run `token` with a stdout that is no good, None for a closed one; return the exit code and stderr."""
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *FSNOTES, "token", *words]
+        if stdout is None
+        else [*FSNOTES, "token", *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        cwd=shell.home,
+        env=shell.environ(),
+        timeout=SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.parametrize("words", [("new", "ci"), ("new", "ci", "--json")], ids=["text", "json"])
+@pytest.mark.parametrize("kind", ["full", "unread", "closed"])
+def test_a_token_that_could_not_be_printed_is_revoked_and_no_other(
+    shell: Shell, kind: str, words: tuple[str, ...]
+) -> None:
+    token_of(shell, "ci")
+    before = shell.call("token", "list").out
+    if kind == "closed":
+        code, complaint = written_to(shell, None, *words)
+    elif kind == "full":
+        with Path("/dev/full").open("wb") as full:
+            code, complaint = written_to(shell, full.fileno(), *words)
+    else:
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            code, complaint = written_to(shell, write, *words)
+        finally:
+            os.close(write)
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert complaint.startswith("fsnotes: standard output cannot be written: ")
+    assert complaint.endswith("; the token was revoked again\n")
+    assert shell.call("token", "list").out == before
+    assert token_of(shell, "ci") != ""
+
+
+def test_a_token_that_could_be_neither_printed_nor_revoked_is_named_by_its_id(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise Busy("the state folder is locked")
+
+    def break_off(*_: object) -> None:
+        raise OutputFailed("No space left on device")
+
+    monkeypatch.setattr(TokenFile, "revoke", fail)
+    monkeypatch.setattr(Console, "say", break_off)
+    done = shell.call("token", "new", "ci")
+    monkeypatch.undo()
+    (listed,) = shell.call("token", "list", "--json").document()["tokens"]
+    assert (done.code, done.out) == (1, "")
+    assert f"the token {listed['id']} stays valid: fsnotes token revoke {listed['id']} ends it" in done.err

@@ -6,7 +6,16 @@ import json
 import re
 from pathlib import Path
 
-from fsnotes.identity import challenges, claims, fetching, keyring, keys, token_file, token_text
+from fsnotes.identity import (
+    authenticator,
+    challenges,
+    claims,
+    fetching,
+    keyring,
+    keys,
+    token_file,
+    token_text,
+)
 from fsnotes.identity.jwts import JwtAuthenticator
 from fsnotes.identity.tokens import CHALLENGE
 
@@ -16,13 +25,13 @@ PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs/authentication.md")
 def test_every_bound_is_the_one_that_holds() -> None:
     for sentence in (
         f"Up to {token_file.MAX_TOKENS} tokens",
-        f"at most {claims.MAX_TOKEN:,} characters",
+        f"at most {authenticator.MAX_TOKEN:,} characters",
         f"at most {claims.LEEWAY_SECONDS:.0f} seconds in the future",
         f"1 to {claims.MAX_SUBJECT} printable characters",
         f"{keys.MIN_RSA_BITS:,} to {keys.MAX_RSA_BYTES * 8:,} bits",
         f"when they are {keyring.EARLY_SECONDS / 60:.0f} minutes old",
         f"once in {keyring.RETRY_SECONDS:.0f} seconds",
-        f"waits at most {keyring.WAIT_SECONDS:.0f} seconds, {keyring.MAX_WAITING} at a time",
+        f"waits at most {keyring.WAIT_SECONDS:.0f} seconds, {authenticator.MAX_WAITING} at a time",
         f"ends within {keyring.FRESH_SECONDS / 60:.0f} minutes",
         f"at most {keyring.FETCH_SECONDS:.0f} seconds, {fetching.MAX_BYTES:,} bytes",
     ):
@@ -45,7 +54,7 @@ def test_the_form_for_scanners_finds_a_token_and_nothing_shorter() -> None:
 def test_the_answers_are_those_that_are_given() -> None:
     made = JwtAuthenticator("https://as.example", "https://notes.example/mcp")
     (example,) = re.findall(r"```json (\{.*?\}) ```", PAGE)
-    assert (json.loads(example), made.metadata_url in PAGE) == (made.metadata, True)
+    assert (json.loads(example), str(made.metadata_url) in PAGE) == (made.metadata, True)
     assert f"WWW-Authenticate: {CHALLENGE} ```" in PAGE
-    assert made.challenge == challenges.bearer(resource_metadata=made.metadata_url)
+    assert made.challenge == challenges.bearer(resource_metadata=str(made.metadata_url))
     assert '`Bearer realm="fsnotes", resource_metadata="..."`' in PAGE

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from fsnotes.access import Principal
 from fsnotes.errors import ConfigurationError
 from fsnotes.identity import Authenticator, Unauthenticated, jwts
-from fsnotes.identity.claims import LEEWAY_SECONDS, MAX_SUBJECT, MAX_TOKEN
+from fsnotes.identity.authenticator import MAX_TOKEN
+from fsnotes.identity.claims import LEEWAY_SECONDS, MAX_SUBJECT
 from fsnotes.identity.jwts import JwtAuthenticator
 from fsnotes.identity.keys import ALGORITHMS
 from tests.identity.issuing import (

@@ -72,7 +72,8 @@ def test_a_token_proves_the_principal_of_its_name(path: Path) -> None:
 
 def test_the_challenge_is_bare_and_there_is_no_metadata(path: Path) -> None:
     authenticator = _open(path)
-    assert (authenticator.challenge, authenticator.metadata) == (CHALLENGE, None)
+    told = (authenticator.challenge, authenticator.metadata, authenticator.metadata_url)
+    assert told == (CHALLENGE, None, None)
 
 
 def test_without_a_file_everybody_is_refused_and_none_is_made(path: Path) -> None:
@@ -161,6 +162,21 @@ def test_a_file_that_has_just_changed_is_read_for_each_request_until_a_change_wo
         assert authenticator.known(token) is None
     now = changed + 1.1
     assert authenticator.identify(token) == authenticator.known(token) == Principal("token:ci")
+
+
+def test_a_folder_that_is_opened_to_others_refuses_everybody_until_it_is_closed(path: Path) -> None:
+    _, token = TokenFile(path).add("ci")
+    authenticator = _open(path)
+    assert authenticator.known(token) == Principal("token:ci")
+    (path.parent / "another").touch()  # what else changes there changes nothing
+    assert authenticator.known(token) == Principal("token:ci")
+    for mode in (0o750, 0o701):
+        path.parent.chmod(mode)
+        for _ in range(2):
+            assert authenticator.known(token) is None
+            assert _refusal(authenticator.identify, token) == (503, None)
+        path.parent.chmod(0o700)
+        assert authenticator.identify(token) == authenticator.known(token) == Principal("token:ci")
 
 
 def test_a_change_that_leaves_the_same_version_is_seen_while_it_can_be_made(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import resource
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fsnotes.audit import AuditLog, Event
+from fsnotes.audit import AuditLog, Event, History, Wanted
 from fsnotes.errors import Unavailable
 
 EVENT = Event(
@@ -69,6 +70,28 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "audit.jsonl"))
     log.refuse(Event("p", "t", 'w\n{"outcome":"deleted"}', "a\nb\u2028c", "none", outcome="not_allowed"))
     assert [line["outcome"] for line in lines(tmp_path / "audit.jsonl")] == ["not_allowed"]
+
+
+@pytest.mark.parametrize("way", ["refused", "reserved", "not made"])
+def test_two_long_principals_are_two_and_each_is_found(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(str(path))
+    issuer = "https://login.example/" + "r" * 2026
+    both = [f"{issuer}|{'😀' * 254}{last}" for last in "ab"]
+    for who in both:
+        event = Event(who, "notes_read", "w", "x" * 4000, "none", outcome="not_allowed")
+        if way == "refused":
+            log.refuse(event)
+        elif way == "reserved":
+            log.reserve(event).settle("created")
+        else:
+            log.reserve(event).refuse("not_allowed")
+    assert [line["principal"] for line in lines(path)] == both
+    with closing(History(str(path))) as history:
+        found = [entry["principal"] for _, entry in history.entries(Wanted(principal=both[1]))]
+    assert found == [both[1]]
+    if way != "reserved":  # and the words of the caller's own choice are cut all the same
+        assert {len(line["path"]) < 500 for line in lines(path)} == {True}
 
 
 def _reserve_at_a_file_size_limit(path: str, answers: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from fsnotes.access import Principal
 from fsnotes.errors import LimitReached
-from fsnotes.identity import Authenticator
+from fsnotes.identity import Authenticator, metadata_paths
 from fsnotes.server.envelope import token_of
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
@@ -44,7 +44,6 @@ from fsnotes.server.loading import LARGE_FRAME
 logger = logging.getLogger(__name__)
 
 EVENTS: Final = b"text/event-stream"
-METADATA: Final = b"/.well-known/oauth-protected-resource"
 ACCEPTED: Final = Reply(202)
 
 LONGEST_AT_ONCE: Final = 8
@@ -80,6 +79,7 @@ class HttpApp:
         self._flights: set[Flight] = set()
         self._idle: asyncio.Future[None] | None = None
         self.is_draining = False
+        self._metadata_paths = metadata_paths(authenticator, path)
         metadata = None if authenticator is None else authenticator.metadata
         self._metadata = None if metadata is None else json.dumps(metadata).encode("ascii")
 
@@ -142,7 +142,7 @@ class HttpApp:
         elif exchange.path == b"/readyz":
             ready = not self.is_draining
             found = line(200, "ready") if ready else later(503, "not ready")
-        elif self._metadata is not None and exchange.path in (METADATA, METADATA + self._path):
+        elif self._metadata is not None and exchange.path in self._metadata_paths:
             found = Reply(200, self._metadata, JSON)
         if found is None:
             exchange.entry.beside = "elsewhere"

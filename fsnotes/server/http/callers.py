@@ -11,19 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from fsnotes.access import Principal
-from fsnotes.identity import Authenticator, Unauthenticated
+from fsnotes.identity import MAX_WAITING, Authenticator, Unauthenticated
 from fsnotes.server.http.headers import Headers, bearer
 from fsnotes.server.http.replies import Reply, later, line
 
 logger = logging.getLogger(__name__)
 
-THREADS: Final = 4
-"""How many credentials are looked into at once, where that takes waiting."""
-
-MAX_WAITING: Final = 32
-"""How many requests wait for that; one more is told to come later."""
-
 WAIT_SECONDS: Final = 10.0
+"""How long a request waits to be somebody's, in any case; no authenticator should take so long."""
 
 
 class Refused(Exception):
@@ -41,7 +36,7 @@ class Callers:
     def __init__(self, authenticator: Authenticator | None, local: Principal) -> None:
         self._authenticator = authenticator
         self._local = local
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fsnotes-identify")
+        self._threads = ThreadPoolExecutor(MAX_WAITING, thread_name_prefix="fsnotes-identify")
         self._waiting = 0
 
     async def principal(self, headers: Headers) -> Principal:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from fsnotes.identity import MAX_TOKEN
 from fsnotes.server.envelope import SUPPORTED_VERSIONS, VERSION_KEY, Refusal
 from fsnotes.server.frames import Request
 
@@ -19,9 +20,6 @@ HEADER_MISMATCH: Final = -32020
 
 NAMED: Final[Mapping[str, str]] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose `Mcp-Name` header repeats a member of their params."""
-
-MAX_TOKEN: Final = 8_192
-"""Bytes of a bearer token."""
 
 
 class Headers:

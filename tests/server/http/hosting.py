@@ -23,7 +23,8 @@ from fsnotes.server import ServerSettings
 from fsnotes.server.http import bind, serve_http
 from tests.server.scripted import ScriptedService
 
-CHALLENGE = 'Bearer resource_metadata="https://notes.example.org/.well-known/oauth-protected-resource/mcp"'
+METADATA_URL = "https://notes.example.org/.well-known/oauth-protected-resource/mcp"
+CHALLENGE = f'Bearer resource_metadata="{METADATA_URL}"'
 METADATA = {
     "resource": "https://notes.example.org/mcp",
     "authorization_servers": ["https://login.example.org"],
@@ -38,6 +39,7 @@ class Callers:
     def __init__(self, folder: Path, *, issued: bool) -> None:
         self._folder = folder
         self.metadata: dict[str, Any] | None = METADATA if issued else None
+        self.metadata_url = METADATA_URL if issued else None
 
     def known(self, token: str) -> Principal | None:
         name, _, kind = token.rpartition("-")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsnotes.server.http.callers import MAX_WAITING
+from fsnotes.identity import MAX_WAITING
 from tests.server.http.conftest import Served
 from tests.server.http.hosting import CHALLENGE, METADATA
 from tests.server.http.raw import Fields, ping, posted
@@ -121,7 +121,7 @@ def test_who_takes_long_to_identify_holds_up_nobody_who_is_known(serving: Callab
     try:
         for number, raw in enumerate(stuck):
             raw.send(posted(ping(number), port=served.port, bearer=f"n{number}-stuck"))
-        for number in range(4):
+        for number in range(MAX_WAITING):  # each of them has a thread: none waits for another
             served.await_file(f"n{number}.begun")
         with served.connect() as raw:
             # One more waits for nothing: there is a bound on how many wait.

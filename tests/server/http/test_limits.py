@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,3 +239,39 @@ def test_without_authentication_calls_come_as_often_as_they_come(plain: Served) 
     with plain.connect() as raw:
         results = [raw.post(body).message["result"]["isError"] for _ in range(300)]
     assert results == [False] * 300
+
+
+def test_changes_that_come_too_often_are_in_the_log_once_a_second(serving: Start, tmp_path: Path) -> None:
+    notes = tmp_path / "Notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("text")
+    config = tmp_path / "fsnotes.toml"
+    config.write_text(
+        f'[[workspace]]\nname = "notes"\npath = "{notes}"\n'
+        '[[grant]]\nprincipal = "token:alice"\nworkspace = "notes"\nallow = ["read", "write"]\n'
+    )
+    http = {"calls_per_second": 0.001, "call_burst": 1}
+    served = serving(auth="plain", config=str(config), http=http)
+    uri = notes.as_uri()
+    with served.connect() as raw:
+        answers = [
+            raw.post(call(id_, tool, {"workspaceUri": uri, "path": path, **more}), bearer="alice-token")
+            for id_, (tool, path, more) in enumerate(
+                [
+                    *[("notes_create", f"n{number}", {"content": "x"}) for number in range(20)],
+                    ("notes_append", "a", {"text": "y"}),
+                    ("notes_read", "a", {}),
+                ]
+            )
+        ]
+    errors = [answer.message["result"]["isError"] for answer in answers]
+    assert errors == [False, *[True] * 21]
+    assert sorted(file.name for file in notes.glob("*.md")) == ["a.md", "n0.md"]
+    log = (tmp_path / "state/private/audit.jsonl").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    found = [(line["principal"], line["tool"], line["workspace"], line["outcome"]) for line in lines]
+    assert found[0] == ("token:alice", "notes_create", "notes", "created")
+    assert found[1] == ("token:alice", "notes_create", uri, "limit")
+    assert found[-1] == ("token:alice", "notes_append", uri, "limit")
+    assert len(found) < 8  # on a host so slow that the twenty take some seconds, there are some more
+    assert {line[1] for line in found} == {"notes_create", "notes_append"}

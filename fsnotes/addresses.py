@@ -1,6 +1,6 @@
-"""Decides which URLs identity may rest on: https, or http where it does not leave the host.
+"""Decides which URLs identity may rest on: https, or http where it does not leave the host; and what this host is.
 
-What is found behind one is left to `fetching`, which of them belong together to `issuers` and `jwts`.
+What is found behind a URL is left to `identity.fetching`, which of them belong together to `identity.issuers`.
 """
 
 from __future__ import annotations
@@ -38,15 +38,28 @@ def check(url: str, what: str) -> SplitResult:
         raise ConfigurationError(f"{what}: a URL without user and fragment is expected")
     # Compared as it is written: `HTTPS://` is the same place, and another issuer or audience.
     if not (url.startswith("https://") or (url.startswith("http://") and is_loopback(host))):
-        raise ConfigurationError(f"{what}: an https URL is expected (http only for this host itself)")
+        raise ConfigurationError(
+            f"{what}: a URL in https:// is expected (in http:// only for this host itself)"
+        )
     return parts
 
 
-def is_loopback(host: str | None) -> bool:
-    """Whether *host* is this host by any network: `localhost` (RFC 6761, section 6.3), or a loopback address."""
-    if host == "localhost":
-        return True
+def check_issuer(url: str, what: str) -> SplitResult:
+    """As `check`, for the identifier of an issuer, which has no query either (RFC 8414, section 2)."""
+    parts = check(url, what)
+    if "?" in url:
+        raise ConfigurationError(f"{what}: a URL without query is expected")
+    return parts
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether *host* is this host by any network: `localhost` (RFC 6761, section 6.3), or a loopback address.
+
+    One of IPv4 may be written as one of IPv6: it is the same.
+    """
     try:
-        return ipaddress.ip_address(host or "").is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return host.lower() == "localhost"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback if mapped is None else mapped.is_loopback
