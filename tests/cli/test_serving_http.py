@@ -66,22 +66,25 @@ def test_the_path_and_the_limits_of_the_file_hold_and_flags_win(shell: Shell) ->
     shell.configure(
         '[http]\npath = "/a"\nport = 1\nallowed_hosts = ["notes.example.org"]\n[server]\nmax_message_bytes = 4096\n'
     )
-    with served(shell, "--path", "/b/c", "--read-only") as (_, port), Raw(port) as raw:
+    with served(shell, "--path", "/b/c", "--read-only") as (_, port):
         host = {"Host": "notes.example.org"}
-        assert raw.get("/a", **host).status == 404
-        assert raw.post(ping(), host, path="/b/c").status == 200
-        assert raw.post(call(1, "notes_create"), host, path="/b/c").code == -32602
-        assert raw.post(b"x" * 4097, host, path="/b/c").status == 413
+        with Raw(port) as raw:
+            assert raw.get("/a", **host).status == 404
+        with Raw(port) as raw:
+            assert raw.post(ping(), host, path="/b/c").status == 200
+            assert raw.post(call(1, "notes_create"), host, path="/b/c").code == -32602
+            assert raw.post(b"x" * 4097, host, path="/b/c").status == 413
     with served(shell) as (_, port), Raw(port) as raw:
         assert raw.get("/healthz").status == 421
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
 def test_the_loopback_of_ipv6_is_served_by_its_name_in_brackets(shell: Shell) -> None:
-    with served(shell, "--host", "::1") as (_, port), socket.create_connection(("::1", port)) as connection:
+    with served(shell, "--host", "::1") as (_, port):
         for host, status in ((f"[::1]:{port}", b"200"), (f"[0:0:0:0:0:0:0:1]:{port}", b"421")):
-            connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            assert connection.recv(4096).split(b" ")[1] == status
+            with socket.create_connection(("::1", port)) as connection:
+                connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                assert connection.recv(4096).split(b" ")[1] == status
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0"])  # noqa: S104  # it is refused
