@@ -121,7 +121,9 @@ class ScriptedService:
         """Log nothing."""
 
     def answered(self, deletion: Deletion) -> None:
-        Path(str(deletion.trash_id)).touch()
+        path = self._folder / str(deletion.trash_id)
+        if path.parent == self._folder:
+            path.touch()
 
 
 def main() -> int:
