@@ -39,8 +39,20 @@ class WorkspaceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What only this command was told, by its flags and its environment: another must be told again to mean the same.
+
+    *folders* are the canonical paths of those named on the command line; the other paths are absolute.
+    """
+
+    config: str | None = None
+    state_dir: str | None = None
+    folders: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the command line and the configuration file decide."""
+    """Everything that the command line and the configuration file decide. *legacy* None: as the transport has it."""
 
     state_dir: str
     workspaces: tuple[WorkspaceSettings, ...] = ()
@@ -56,14 +68,25 @@ class Settings:
     audit_keep: int | None = None
     log_level: str = "warning"
     log_format: str = "text"
+    legacy: bool | None = None
     http: HttpSettings = field(default_factory=HttpSettings)
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A configuration file as it was when it was read; no *path* where there is none."""
+
+    path: str | None
+    data: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the command line says; None where it says nothing."""
+    """What the command line says; None where it says nothing. With a *source*, no file is looked for."""
 
     config: str | None = None
+    source: Source | None = None
     state_dir: str | None = None
     jail: str | None = None
     jail_level: str | None = None
@@ -74,6 +97,7 @@ class Choices:
     host: str | None = None
     port: int | None = None
     path: str | None = None
+    workers: int | None = None
     folders: tuple[str, ...] = ()
 
 
@@ -83,19 +107,26 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     Folders named on the command line are granted in full to *principal*. Raises ConfigurationError with a
     sentence that names the key and its table.
     """
-    path = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
-    default = os.path.join(home, ".config", "fsnotes", "config.toml")
-    if path is None and os.path.exists(default):
-        path = default
-    file = _File(_read_toml(path), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
-    stated = _from_home(environ.get("FSNOTES_STATE_DIR"), home)
-    state = choices.state_dir or stated or (file.state_dir if file else None)
+    told = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
+    source = choices.source or read_source(choices.config, environ=environ, home=home)
+    path = source.path
+    file = _File(_toml(source), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
+    stated = choices.state_dir or _from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
+    state = stated or (file.state_dir if file else None)
     settings = Settings(
         state_dir=os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
     )
     if file is not None:
         settings = file.apply(settings)
     settings = _add_folders(settings, choices.folders, principal=principal)
+    settings = replace(
+        settings,
+        origin=Origin(
+            config=os.path.abspath(told) if told else None,
+            state_dir=settings.state_dir if stated else None,
+            folders=frozenset(canonical(folder) for folder in choices.folders),
+        ),
+    )
     if choices.jail is not None:
         settings = replace(settings, jail_mode=one_of(choices.jail, _JAIL_MODES, "--jail"))
     if choices.jail_level is not None:
@@ -105,10 +136,13 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     if choices.log_format is not None:
         settings = replace(settings, log_format=one_of(choices.log_format, _LOG_FORMATS, "--log-format"))
     settings = replace(
-        settings, http=settings.http.bound_to(host=choices.host, port=choices.port, path=choices.path)
+        settings,
+        http=settings.http.bound_to(
+            host=choices.host, port=choices.port, path=choices.path, workers=choices.workers
+        ),
     )
-    if choices.legacy not in (None, "off"):
-        raise ConfigurationError("--legacy on: older protocol revisions are not served by this version")
+    if choices.legacy is not None:
+        settings = replace(settings, legacy=one_of(choices.legacy, ("on", "off"), "--legacy") == "on")
     if choices.read_only:
         rules = tuple(replace(rule, allow=rule.allow & {Right.READ}) for rule in settings.rules)
         settings = replace(settings, read_only=True, rules=rules)
@@ -129,7 +163,17 @@ _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 _LOG_FORMATS: Final = ("text", "json")
 
 
-def _read_toml(path: str) -> dict[str, Any]:
+def read_source(config: str | None, *, environ: Mapping[str, str], home: str) -> Source:
+    """Read the configuration file: *config* of the command line, else the environment's, else the usual one.
+
+    Raises ConfigurationError where the one that is named cannot be read.
+    """
+    path = config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
+    default = os.path.join(home, ".config", "fsnotes", "config.toml")
+    if path is None and os.path.exists(default):
+        path = default
+    if path is None:
+        return Source(None)
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
@@ -137,10 +181,14 @@ def _read_toml(path: str) -> dict[str, Any]:
         raise ConfigurationError(f"configuration {display(path)}: {error.strerror}") from error
     if len(data) > MAX_CONFIG_BYTES:
         raise ConfigurationError(f"configuration {display(path)}: larger than {MAX_CONFIG_BYTES} bytes")
+    return Source(path, data)
+
+
+def _toml(source: Source) -> dict[str, Any]:
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(source.data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"configuration {display(path)}: {error}") from error
+        raise ConfigurationError(f"configuration {display(source.path or '')}: {error}") from error
 
 
 class _File:
@@ -178,14 +226,10 @@ class _File:
         log_level = one_of(
             server.take("log_level", str, settings.log_level), _LOG_LEVELS, "[server] log_level"
         )
-        legacy = server.take("legacy", bool, default=False)
-        if legacy:
-            raise ConfigurationError(
-                "[server] legacy: older protocol revisions are not served by this version"
-            )
         settings = replace(
             settings,
             log_level=log_level,
+            legacy=server.take("legacy", bool, settings.legacy),
             max_message_bytes=server.take(
                 "max_message_bytes",
                 int,

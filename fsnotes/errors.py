@@ -272,7 +272,11 @@ class InvalidAnswer(FsnotesError):
 
 
 class ConfirmationUnavailable(FsnotesError):
-    """A person must be asked, and there is no way to ask."""
+    """A person must be asked, and there is no way to ask. *command* is what they can run instead, if it is known."""
+
+    def __init__(self, command: str | None = None) -> None:
+        super().__init__(command)
+        self.command = command
 
 
 class ConfirmationDeclined(FsnotesError):

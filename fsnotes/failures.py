@@ -275,8 +275,9 @@ _TABLE: Final[dict[type[errors.FsnotesError], _Row]] = {
     errors.ConfirmationUnavailable: (
         "not_allowed",
         7,
-        lambda _: (
+        lambda e: (
             "a person must confirm this and cannot be asked here; nothing was done, run it in a terminal"
+            + (f": {e.command}" if e.command else "")
         ),
     ),
     errors.ConfirmationDeclined: ("not_allowed", 7, lambda _: "not confirmed; nothing was done"),

@@ -30,6 +30,7 @@ class HttpSettings:
 
     *allowed_hosts* None means what is bound to, and localhost, with the port. *calls_per_second* None means
     DEFAULT_RATE where callers are authenticated, and no bound where there is only the person who started the server.
+    With several *workers*, every bound is that of each process.
     """
 
     host: str = "127.0.0.1"
@@ -43,7 +44,7 @@ class HttpSettings:
     jwks_url: str | None = None
     max_connections: int = 512
     max_requests: int = 128
-    max_calls_per_principal: int = 32
+    max_calls_per_principal: int = 16
     calls_per_second: float | None = None
     call_burst: int = 200
     head_seconds: float = 10.0
@@ -51,8 +52,11 @@ class HttpSettings:
     idle_seconds: float = 60.0
     send_seconds: float = 30.0
     drain_seconds: float = 10.0
+    workers: int = 1
 
-    def bound_to(self, *, host: str | None, port: int | None, path: str | None) -> HttpSettings:
+    def bound_to(
+        self, *, host: str | None, port: int | None, path: str | None, workers: int | None = None
+    ) -> HttpSettings:
         """Return the same with what the command line says in place of the file. Raises ConfigurationError."""
         settings = self
         if host is not None:
@@ -61,8 +65,13 @@ class HttpSettings:
             settings = replace(settings, port=_checked(port, is_port, "--port"))
         if path is not None:
             settings = replace(settings, path=_checked(path, is_path, "--path"))
+        if workers is not None:
+            settings = replace(settings, workers=_checked(workers, _processes, "--workers"))
         return settings
 
+
+MOST_WORKERS: Final = 64
+"""How many processes may serve one socket."""
 
 DEFAULT_RATE: Final = 100.0
 """Calls per second of one principal, where callers are authenticated and nothing else is set."""
@@ -180,6 +189,7 @@ def read_http(table: Table) -> HttpSettings:
         drain_seconds=float(
             table.take("drain_seconds", float, default.drain_seconds, check=lambda n: 0 <= n <= _HOUR)
         ),
+        workers=table.take("workers", int, default.workers, check=_processes),
     )
     table.end()
     for key in ("issuer", "audience", "jwks_url"):
@@ -189,6 +199,10 @@ def read_http(table: Table) -> HttpSettings:
         if not is_set and way == "jwt" and key != "jwks_url":
             raise ConfigurationError(f'[http] {key} is missing: auth = "jwt" needs it')
     return settings
+
+
+def _processes(number: int) -> bool:
+    return 1 <= number <= MOST_WORKERS
 
 
 def _count(number: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fsnotes import vocabulary
 from fsnotes.access import Grant
 from fsnotes.errors import InvalidArgument, LimitReached
 from fsnotes.notes.commands import (
@@ -43,8 +44,8 @@ LOOKS: Final = 10
 SCAN_BUDGET: Final = 2_000
 """Entries that a bounded call examines."""
 
-MAX_LIMIT: Final = 200
-SORTS: Final = ("path", "modified", "size")
+MAX_LIMIT: Final = vocabulary.MAX_LIMIT
+SORTS: Final = vocabulary.SORTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,12 +129,11 @@ class Service(Library):
         """Find notes, page by page. The keyword arguments are those of `search_notes`."""
         with self._story(call, "notes_search", workspace_uri, more.get("folder")):
             grant = self._access.authorize(call.principal, workspace_uri, Right.READ)
-            freshness = self._freshness[grant.workspace.name]
             return search_notes(
                 self._runner,
                 grant,
                 query,
-                freshness=freshness,
+                freshness=self._freshness[grant.workspace.name],
                 abandoned=call.abandoned,
                 report=call.report,
                 **more,
@@ -339,3 +338,7 @@ class Service(Library):
                 outcome if changed else "unchanged", path=reply.path, before=reply.former, after=reply.etag
             )
             return NoteEdited(reply, dry_run=command.dry_run, shows_text=sight.reads)
+
+    def name_of(self, call: Call, workspace_uri: str) -> str | None:
+        """Return the name of the workspace that is meant, None unless it is one of the caller's."""
+        return self._access.name_of(call.principal, workspace_uri)

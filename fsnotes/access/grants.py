@@ -169,6 +169,18 @@ class Access:
             found += [(grant, rest) for rest in below]
         return tuple(sorted(found, key=lambda each: len(each[1])))
 
+    def name_of(self, principal: Principal, workspace_uri: str) -> str | None:
+        """Return the name of the workspace that *workspace_uri* means, None unless *principal* holds something there.
+
+        For who tells operators of a call: it proves nothing.
+        """
+        try:
+            uri = FileUri.parse(workspace_uri)
+        except InvalidUri:
+            return None
+        held = (each.workspace for each in self.visible(principal))
+        return next((workspace.name for workspace in held if workspace.is_named_by(uri)), None)
+
     def visible(self, principal: Principal) -> tuple[Held, ...]:
         """List what *principal* holds: each workspace and folder with its rights, in configuration order.
 

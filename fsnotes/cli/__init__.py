@@ -13,19 +13,26 @@ if sys.platform == "win32":
 import os
 import signal
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fsnotes.calls import local_principal
 from fsnotes.cli.arguments import parser
 from fsnotes.cli.console import Console, OutputFailed
+from fsnotes.cli.wording import for_people
 from fsnotes.errors import FsnotesError, NotAllowed
 from fsnotes.failures import CRASH, describe
+
+if TYPE_CHECKING:
+    from fsnotes.server.http.child import Child
 
 INTERRUPTED: Final = 130
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Results go to stdout, everything else to stderr."""
+def main(arguments: Sequence[str] | None = None, *, child: Child | None = None) -> int:
+    """Run one command and return its exit code. Results go to stdout, everything else to stderr.
+
+    *child* is what one of several processes knows of its parent; nothing in *arguments* or the environment makes one.
+    """
     _take_standard_numbers()
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         # Ignored by who starts us, it would take the exit status of every worker away.
@@ -34,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
     except SystemExit as ended:  # --help, --version, or words that are no command
         return ended.code if isinstance(ended.code, int) else 0
+    options.words = tuple(sys.argv[1:] if arguments is None else arguments)
+    options.child = child
     console = Console(log_format=options.log_format)
     try:
         code = int(options.run(options, console))
@@ -42,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = describe(error)
         # Who is refused for want of a grant needs the name that a grant would have to name.
         you = f" (you are {local_principal().name})" if type(error) is NotAllowed else ""
-        console.complain(failure.line + you)
+        console.complain(for_people(failure.line) + you)
         return failure.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

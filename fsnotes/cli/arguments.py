@@ -7,10 +7,26 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from fsnotes import __version__
-from fsnotes.cli import audit, doctor, edits, indexes, keys, links, moves, notes, search, server, tags, tokens
-from fsnotes.cli.console import one_line
-from fsnotes.link_pages import DIRECTIONS
-from fsnotes.listings import MAX_LIMIT, SORTS
+from fsnotes.cli.clients import CLIENTS
+from fsnotes.cli.commands import (
+    audit,
+    completion,
+    doctor,
+    edits,
+    indexes,
+    keys,
+    links,
+    moves,
+    notes,
+    search,
+    server,
+    snippets,
+    tags,
+    tokens,
+)
+from fsnotes.cli.console import one_line, terminal_width
+from fsnotes.cli.examples import EXAMPLES
+from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, MOST_LINES, SORTS
 
 _EPILOG: Final = (
     "exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
@@ -30,24 +46,46 @@ _SHARED: Final[dict[str, object]] = {
 """What the shared options are where they are not given."""
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width: argparse makes one for each argument, and would load `shutil` to find it out."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_width() - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     late: str | None = None
     """The last positional argument where it may be left out, and may come behind options that follow the others."""
 
+    def __init__(self, **words: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **words)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Take what comes last as the late argument: argparse itself decides too soon that it was left out."""
         found, rest = super().parse_known_args(args, namespace)
-        if self.late and len(rest) == 1 and getattr(found, self.late) is None:
-            word = rest[0]
-            if word == "-" or " " in word or not word.startswith("-"):  # as argparse tells words from options
-                setattr(found, self.late, word)
+        if self.late and rest and all(_is_word(word) for word in rest):
+            before = getattr(found, self.late)
+            if isinstance(before, list):
+                setattr(found, self.late, [*before, *rest])
+                rest = []
+            elif before is None and len(rest) == 1:
+                setattr(found, self.late, rest[0])
                 rest = []
         return found, rest
+
+    def format_help(self) -> str:
+        """Return the help, with an example at its end, on a line of its own to be copied."""
+        example = EXAMPLES.get(self.prog)
+        return super().format_help() + (f"\nexample:\n  {example}\n" if example else "")
 
     def error(self, message: str) -> NoReturn:
         """End with one line. It repeats words from outside: a shell's `*` brings in any file's name."""
         line = f"fsnotes: invalid_argument: {message}; {self.prog} --help shows what it takes"
         self.exit(2, one_line(line) + "\n")
+
+
+def _is_word(word: str) -> bool:
+    return word == "-" or " " in word or not word.startswith("-")  # as argparse tells words from options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,14 +95,14 @@ def parser() -> argparse.ArgumentParser:
         usage="fsnotes [SHARED OPTION ...] COMMAND ...",
         description="Serve and manage folders of markdown notes.",
         epilog=_EPILOG,
-        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"fsnotes {__version__}")
-    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None)
+    top.set_defaults(**_SHARED, folders=[], host=None, port=None, endpoint=None, workers=None)
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fsnotes")
     _share(top)
 
     serve = _command(commands, "serve", "serve folders to MCP clients over stdio or HTTP", server.serve)
+    serve.late = "folders"
     serve.add_argument("folders", nargs="*", metavar="DIR", help="a folder to serve, granted in full to you")
     serve.add_argument(
         "--transport", choices=["stdio", "http"], default="stdio", help="stdio (default), or http for several"
@@ -74,14 +112,36 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--path", dest="endpoint", metavar="PATH", help="for http: the endpoint (default: /mcp)"
     )
+    serve.add_argument(
+        "--workers", type=int, metavar="N", help="for http: how many processes serve it, 1 (default) to 64"
+    )
 
     examined = _command(commands, "doctor", "show what is enforced here, and attack it", doctor.doctor)
+    examined.late = "folders"
     examined.add_argument(
         "folders", nargs="*", metavar="DIR", help="a folder to examine, as serve would have it"
     )
     _as_json(examined)
     examined.add_argument(
         "--clear", metavar="NAME", help="open a workspace again that was closed for breaches"
+    )
+
+    shown = _command(
+        commands, "snippet", "print configuration for a client, ready to be pasted", snippets.snippet
+    )
+    shown.late = "folders"
+    shown.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
+    shown.add_argument(
+        "folders", nargs="*", metavar="DIR", help="a folder to serve (default: what is configured)"
+    )
+    shown.add_argument("--json", action="store_true", help="the same for programs, with where it goes")
+
+    completed = _command(
+        commands, "completion", "print what a shell needs to complete commands", completion.completion
+    )
+    completed.add_argument("shell", nargs="?", choices=["bash", "zsh", "fish"], help="the shell")
+    completed.add_argument(
+        "--workspaces", action="store_true", help="print the names of the workspaces, as the scripts ask"
     )
 
     _command(commands, "demo", "play a sample workspace in a temporary folder", server.demo)
@@ -211,7 +271,7 @@ def parser() -> argparse.ArgumentParser:
     index = _notes_command(commands, "index", "build the search index, or bring it up to date", indexes.index)
     index.add_argument("folder", nargs="?", metavar="DIR", help="the folder (default: as for -w)")
 
-    ring = commands.add_parser("keys", help="the keys that seal confirmations", allow_abbrev=False)
+    ring = commands.add_parser("keys", help="the keys that seal confirmations")
     actions = ring.add_subparsers(required=True, metavar="ACTION")
     _command(actions, "rotate", "seal with a fresh key from now on", keys.rotate)
     _command(actions, "list", "list the keys by id and age", keys.show)
@@ -229,10 +289,10 @@ def parser() -> argparse.ArgumentParser:
         "--outcome", metavar="WORD", help="only with this outcome, such as deleted or not_allowed"
     )
     log.add_argument(
-        "--limit", type=int, metavar="N", help=f"the last N lines (0 to {audit.MOST}; with --follow: 10)"
+        "--limit", type=int, metavar="N", help=f"the last N lines (0 to {MOST_LINES}; with --follow: 10)"
     )
 
-    bearers = commands.add_parser("token", help="the static tokens for HTTP", allow_abbrev=False)
+    bearers = commands.add_parser("token", help="the static tokens for HTTP")
     actions = bearers.add_subparsers(required=True, metavar="ACTION")
     made = _command(actions, "new", "make a token and print it, this once", tokens.new)
     made.add_argument("name", metavar="NAME", help="whose it is: the principal is token:NAME")
@@ -248,7 +308,7 @@ def _command(
     commands: Any, name: str, summary: str, run: Callable[[argparse.Namespace, Any], int]
 ) -> _Parser:
     made: _Parser = commands.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     made.set_defaults(run=run)
     _share(made)
@@ -269,7 +329,7 @@ def _share(made: argparse.ArgumentParser) -> None:
     )
     shared.add_argument("--jail-level", choices=["contained", "full"], help="what require asks for")
     shared.add_argument("--read-only", action="store_true", help="change nothing, whatever is granted")
-    shared.add_argument("--legacy", choices=["on", "off"], help="older protocol revisions (only off)")
+    shared.add_argument("--legacy", choices=["on", "off"], help="clients of older revisions (on stdio: on)")
     shared.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="default: warning")
     shared.add_argument("--log-format", choices=["text", "json"], help="default: text")
 

@@ -14,14 +14,15 @@ from contextlib import closing
 from functools import lru_cache
 from typing import Final
 
+from fsnotes import vocabulary
 from fsnotes.audit import Entry, Follower, History, Wanted, stamp
 from fsnotes.cli.console import Console, OutputFailed, shown
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.errors import ConfigurationError, Unavailable
 from fsnotes.state import StateFolder
 
-MOST: Final = 100_000
+MOST: Final = vocabulary.MOST_LINES
 """Most lines that `--limit` may ask for: they are held until the oldest is found."""
 
 FOLLOWED: Final = 10

@@ -1,15 +1,52 @@
-"""How a person reads sizes, times and titles: short, and of one width so that columns line up."""
+"""How a person reads sizes, times and titles: short, and of one width so that columns line up.
+
+Also what the columns of a table are, and whether a terminal is wide enough for them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
+
+from fsnotes.cli.console import terminal_width
 
 SIZE_WIDTH: Final = 6
 MOMENT_WIDTH: Final = 16
 
 _STEP: Final = 1000
 _UNITS: Final = ("kB", "MB", "GB", "TB", "PB", "EB")
+
+
+ROOM: Final = 24
+"""Fewest characters that are left for what may be folded; in a narrower terminal there is no table."""
+
+GAP: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. What has a *width* is never folded, and may be copied as it stands."""
+
+    title: str
+    style: str = ""
+    width: int | None = None
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A cell that looks other than its column."""
+
+    text: str
+    style: str
+
+
+def fits(columns: Sequence[Column]) -> bool:
+    """Say whether the terminal is wide enough for these columns."""
+    taken = sum(column.width or 0 for column in columns) + GAP * (len(columns) - 1)
+    return terminal_width() - taken >= ROOM
 
 
 def size(count: int) -> str:

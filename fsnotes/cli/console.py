@@ -25,6 +25,8 @@ MAX_ANSWER: Final = 1024
 _BAR: Final = 30
 """Characters of a whole bar."""
 
+_USUAL_WIDTH: Final = 80
+
 # Everything that moves a cursor or reverses the order of what is read. A tab and a line feed are left alone.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _LINE_BREAKS: Final = re.compile("[\r\n\t]+")
@@ -48,6 +50,16 @@ class Console:
     def is_terminal(self) -> bool:
         """Whether results are read by a person: then they are shown for reading, else for programs."""
         return sys.stdout is not None and sys.stdout.isatty()
+
+    @property
+    def has_style(self) -> bool:
+        """Whether that terminal shows tables: it says what it is, and is no dumb one."""
+        return self.is_terminal and _is_capable()
+
+    @property
+    def has_colours(self) -> bool:
+        """Whether nobody has asked for none (no-color.org)."""
+        return not os.environ.get("NO_COLOR")
 
     def say(self, text: str = "") -> None:
         """Write a line of results. Names in it must have been through `shown`."""
@@ -93,7 +105,7 @@ class Console:
 
     def show_progress(self, what: str, done: int, of: int | None) -> None:
         """Show a person how far something is, on a line that is written again and again; nobody else is told."""
-        if not (sys.stderr is not None and sys.stderr.isatty()):
+        if not (sys.stderr is not None and sys.stderr.isatty()) or os.environ.get("TERM") == "dumb":
             return
         bar = "" if not of else f"  [{'#' * (done * _BAR // of):<{_BAR}}]"
         self._murmur(f"\r\x1b[K{what}  {done}{f' of {of}' if of is not None else ''}{bar}", end="")
@@ -158,6 +170,22 @@ class Console:
             self._murmur("")
             raise
         return text
+
+
+def terminal_width() -> int:
+    """Return how many characters a line of the terminal has; 80 where neither COLUMNS nor the terminal says."""
+    # As `shutil` has it, which brings the compression libraries along: 5 ms for who needs no width.
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
+    try:
+        return os.get_terminal_size(1).columns or _USUAL_WIDTH
+    except OSError:
+        return _USUAL_WIDTH
+
+
+def _is_capable() -> bool:
+    return os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def _await_keys() -> None:

@@ -13,7 +13,7 @@ from fsnotes.audit import AuditLog, Rotation
 from fsnotes.calls import local_principal
 from fsnotes.cli.console import Console, one_line, shown
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import ConfigurationError, JailRequired
 from fsnotes.failures import describe

@@ -15,7 +15,9 @@ from fsnotes.outcomes import NoteEdited
 def edit(options: argparse.Namespace, console: Console) -> int:
     """Replace text in a note, or what stands under a heading."""
     if options.old_file == options.new_file == STANDARD_INPUT:
-        raise InvalidArgument("newText", "standard input cannot be both texts")
+        raise InvalidArgument(
+            "newText", "standard input cannot be both texts, so give one by a file or a flag"
+        )
     with session(options, console) as here:
         old = _given(options.old, options.old_file, "oldText", "--old", options, console, here)
         new = _given(options.new, options.new_file, "newText", "--new", options, console, here)
@@ -81,7 +83,7 @@ def properties(options: argparse.Namespace, console: Console) -> int:
 def _assignment(word: str) -> tuple[str, str]:
     key, equals, value = word.partition("=")
     if not equals:
-        raise InvalidArgument("set", f"{shown(word)} is no KEY=VALUE")
+        raise InvalidArgument("set", f"{shown(word)} is no KEY=VALUE; put a = between them")
     return key, value
 
 

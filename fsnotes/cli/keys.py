@@ -9,7 +9,7 @@ import time
 from fsnotes.cli import columns
 from fsnotes.cli.console import Console
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.confirm import KeyRing
 from fsnotes.errors import ConfigurationError
 from fsnotes.outcomes import timestamp

@@ -9,10 +9,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from fsnotes.cli import columns, paging
+from fsnotes.cli.columns import Column, Styled
 from fsnotes.cli.confirming import answer_form
 from fsnotes.cli.console import Console, shown, visible
 from fsnotes.cli.interrupts import uninterrupted
 from fsnotes.cli.session import Session, session
+from fsnotes.cli.showing import Showing
 from fsnotes.cli.texts import from_input
 from fsnotes.errors import (
     AmbiguousHeading,
@@ -26,6 +28,20 @@ from fsnotes.errors import (
 from fsnotes.outcomes import Asked, Deletion, NoteRead, NotesListed, TrashListed, timestamp
 
 NOT_CONFIRMED: Final = 7
+
+_SIZE: Final = Column("Size", "dim", width=columns.SIZE_WIDTH, right=True)
+_NOTES: Final = (
+    _SIZE,
+    Column("Modified", "dim", width=columns.MOMENT_WIDTH),
+    Column("Path", "cyan"),
+    Column("Title"),
+)
+_TRASH: Final = (
+    Column("Trash id", width=49),
+    _SIZE,
+    Column("Deleted", "dim", width=columns.MOMENT_WIDTH),
+    Column("Path", "cyan"),
+)
 
 
 # -- list and trash --------------------------------------------------------------------------------
@@ -59,23 +75,42 @@ def list_notes(options: argparse.Namespace, console: Console) -> int:
 def _say_notes(console: Console, pages: Iterator[NotesListed]) -> None:
     skipped: list[dict[str, Any]] = []
     cursor, found = None, False
+    showing = Showing(console, _NOTES)
     for page in pages:
-        for folder in page.folders:
-            indent = " " * (columns.SIZE_WIDTH + columns.MOMENT_WIDTH + 4) if console.is_terminal else ""
-            console.say(f"{indent}{shown(folder)}/")
-        for note in page.notes:
-            path, title = shown(note.path), shown(note.title)
-            if console.is_terminal:
-                when = columns.moment(note.mtime_ns / 1e9)
-                told = f"  ({title})" if columns.differs(note.title, note.path) else ""
-                console.say(f"{_measures(note.size, when)}  {path}{told}")
-            else:
-                console.say(f"{path}\t{title}\t{note.size}\t{timestamp(note.mtime_ns)}")
+        if showing.is_table:
+            showing.show(_note_rows(page))
+        else:
+            _say_note_lines(console, page)
         skipped += page.document()["skipped"]
         cursor = page.cursor
         found = found or bool(page.notes or page.folders)
     paging.say_skipped(console, skipped)
     paging.say_rest(console, cursor, found=found, nothing="no notes here")
+
+
+def _note_rows(page: NotesListed) -> list[list[str | Styled]]:
+    rows: list[list[str | Styled]] = [
+        ["", "", Styled(f"{folder}/", "bold blue"), ""] for folder in page.folders
+    ]
+    for note in page.notes:
+        when = columns.moment(note.mtime_ns / 1e9)
+        title = note.title if columns.differs(note.title, note.path) else ""
+        rows.append([columns.size(note.size), when, note.path, title])
+    return rows
+
+
+def _say_note_lines(console: Console, page: NotesListed) -> None:
+    for folder in page.folders:
+        indent = " " * (columns.SIZE_WIDTH + columns.MOMENT_WIDTH + 4) if console.is_terminal else ""
+        console.say(f"{indent}{shown(folder)}/")
+    for note in page.notes:
+        path, title = shown(note.path), shown(note.title)
+        if console.is_terminal:
+            when = columns.moment(note.mtime_ns / 1e9)
+            told = f"  ({title})" if columns.differs(note.title, note.path) else ""
+            console.say(f"{_measures(note.size, when)}  {path}{told}")
+        else:
+            console.say(f"{path}\t{title}\t{note.size}\t{timestamp(note.mtime_ns)}")
 
 
 def _measures(size: int, when: str) -> str:
@@ -99,17 +134,33 @@ def trash(options: argparse.Namespace, console: Console) -> int:
 
 def _say_trash(console: Console, pages: Iterator[TrashListed]) -> None:
     cursor, found = None, False
+    showing = Showing(console, _TRASH)
     for page in pages:
-        for entry in page.entries:
-            path = shown(entry.path)
-            if console.is_terminal:
-                when = columns.moment(datetime.fromisoformat(entry.deleted_at).timestamp())
-                console.say(f"{entry.trash_id}  {_measures(entry.size, when)}  {path}")
-            else:
-                console.say(f"{entry.trash_id}\t{path}\t{entry.size}\t{entry.deleted_at}")
+        if showing.is_table:
+            showing.show(
+                [
+                    [entry.trash_id, columns.size(entry.size), _deleted(entry.deleted_at), entry.path]
+                    for entry in page.entries
+                ]
+            )
+        else:
+            _say_trash_lines(console, page)
         cursor = page.cursor
         found = found or bool(page.entries)
     paging.say_rest(console, cursor, found=found, nothing="the trash is empty")
+
+
+def _deleted(at: str) -> str:
+    return columns.moment(datetime.fromisoformat(at).timestamp())
+
+
+def _say_trash_lines(console: Console, page: TrashListed) -> None:
+    for entry in page.entries:
+        path = shown(entry.path)
+        if console.is_terminal:
+            console.say(f"{entry.trash_id}  {_measures(entry.size, _deleted(entry.deleted_at))}  {path}")
+        else:
+            console.say(f"{entry.trash_id}\t{path}\t{entry.size}\t{entry.deleted_at}")
 
 
 # -- read and create -------------------------------------------------------------------------------

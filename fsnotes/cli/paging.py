@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol, TypeVar
 
 from fsnotes.cli.console import Console, shown
-from fsnotes.listings import MAX_LIMIT
+from fsnotes.vocabulary import MAX_LIMIT
 
 _DEFAULT_PAGE: Final = 100
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from fsnotes.cli import paging
+from fsnotes.cli.columns import Column, Styled
 from fsnotes.cli.console import Console, shown
 from fsnotes.cli.session import session
+from fsnotes.cli.showing import Showing
 from fsnotes.hits import NotesFound
+
+_HITS: Final = (Column("Line", "dim", width=6, right=True), Column("Path", "cyan"), Column("Title and text"))
 
 
 def search(options: argparse.Namespace, console: Console) -> int:
@@ -40,11 +44,15 @@ def _say_hits(console: Console, pages: Iterator[NotesFound]) -> None:
     skipped: list[dict[str, Any]] = []
     last: NotesFound | None = None
     found = False
+    showing = Showing(console, _HITS)
     for page in pages:
         document = page.document()
-        for hit in document["hits"]:
-            for line in _lines(hit) if console.is_terminal else _rows(hit):
-                console.say(line)
+        if showing.is_table:
+            showing.show([cells for hit in document["hits"] for cells in _cells(hit)])
+        else:
+            for hit in document["hits"]:
+                for line in _lines(hit) if console.is_terminal else _rows(hit):
+                    console.say(line)
         skipped += document["skipped"]
         last = page
         found = found or bool(page.hits)
@@ -52,6 +60,12 @@ def _say_hits(console: Console, pages: Iterator[NotesFound]) -> None:
     if last is not None and last.partial:
         console.complain("not everything was searched yet")
     paging.say_rest(console, None if last is None else last.cursor, found=found, nothing="no such notes")
+
+
+def _cells(hit: dict[str, Any]) -> Iterator[list[str | Styled]]:
+    yield ["", hit["path"], Styled(hit["title"], "bold")]
+    for line in hit["lines"]:
+        yield [str(line["line"]), "", line["text"]]
 
 
 def _rows(hit: dict[str, Any]) -> Iterator[str]:

@@ -7,13 +7,19 @@ import logging
 import os
 import signal
 from contextlib import ExitStack
+from functools import partial
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from fsnotes import wiring
+from fsnotes.cli.children import command
 from fsnotes.cli.console import Console
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for, source_for
 from fsnotes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fsnotes.server.http.child import Child
 
 
 def serve(options: argparse.Namespace, console: Console) -> int:
@@ -21,11 +27,20 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     # The server answers signals once it runs; a client may change its mind before.
     signal.signal(signal.SIGTERM, _leave)
     if options.transport != "http":
-        for flag, given in (("host", options.host), ("port", options.port), ("path", options.endpoint)):
+        for flag, given in (
+            ("host", options.host),
+            ("port", options.port),
+            ("path", options.endpoint),
+            ("workers", options.workers),
+        ):
             if given is not None:
                 raise ConfigurationError(f"--{flag}: only for --transport http")
-    settings = settings_for(options)
+    child: Child | None = options.child
+    source = source_for(options) if child is None else child.source
+    settings = settings_for(options, source=source)
     start_logging(settings.log_level, settings.log_format)
+    if options.transport == "http" and settings.legacy:
+        raise ConfigurationError("--legacy on: clients of older revisions are served over stdio alone")
     if not settings.workspaces:
         raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
     with ExitStack() as open_until_refused:
@@ -35,15 +50,28 @@ def serve(options: argparse.Namespace, console: Console) -> int:
 
             # Before anything is made: where it cannot be served, nothing is begun.
             authenticated = settings.http.auth is not None
-            listening = open_until_refused.enter_context(bind(settings.http, authenticated=authenticated))
+            if child is not None:
+                listening = child.listening(authenticated=authenticated)
+            else:
+                listening = open_until_refused.enter_context(bind(settings.http, authenticated=authenticated))
+                if settings.http.workers > 1:
+                    from fsnotes.server.http.parent import serve_by_many
+
+                    how_to_start = partial(command, options.words)
+                    return serve_by_many(how_to_start, settings.http, listening=listening, source=source)
         # Trying what the file system offers makes and removes files, which nobody asked for who may only read.
-        product = wiring.build(settings, inspect="skip" if settings.read_only else "try")
+        is_first = child is None or child.is_first
+        product = wiring.build(settings, inspect="try" if is_first and not settings.read_only else "skip")
         open_until_refused.callback(product.close)
-        for notice in product.notices:
+        for notice in product.notices if is_first else ():
             console.complain(notice)
         from fsnotes.server import ServerSettings, serve_stdio
 
-        how = ServerSettings(read_only=settings.read_only, max_message_bytes=settings.max_message_bytes)
+        how = ServerSettings(
+            read_only=settings.read_only,
+            max_message_bytes=settings.max_message_bytes,
+            legacy=listening is None and settings.legacy is not False,
+        )
         if listening is None:
             product.keep_tidy()
             product.keep_indexes()
@@ -54,7 +82,9 @@ def serve(options: argparse.Namespace, console: Console) -> int:
 
             product.keep_tidy()
             product.keep_indexes()
-            code = serve_http(product, how, settings.http, listening=listening, authenticator=authenticator)
+            code = serve_http(
+                product, how, settings.http, listening=listening, authenticator=authenticator, child=child
+            )
         # Nothing is left to be done, and taking the interpreter down takes half of the second that the end may take.
         console.flush()
         logging.shutdown()

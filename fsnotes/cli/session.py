@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from fsnotes import wiring
-from fsnotes.calls import Call, local_principal
+from fsnotes.calls import Call
 from fsnotes.cli.console import Console, shown
 from fsnotes.cli.logs import start_logging
-from fsnotes.config import Choices, Settings, WorkspaceSettings, load
+from fsnotes.cli.settings import expanded, home_folder, settings_for
+from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import ConfigurationError
 from fsnotes.service import Service
 
@@ -30,30 +30,6 @@ class Session:
     settings: Settings
 
 
-def settings_for(options: argparse.Namespace, folders: tuple[str, ...] = ()) -> Settings:
-    """Load the configuration for this user and this environment."""
-    home = _home()
-    return load(
-        Choices(
-            config=_at_home(options.config, home),
-            state_dir=_at_home(options.state_dir, home),
-            jail=options.jail,
-            jail_level=options.jail_level,
-            read_only=options.read_only,
-            legacy=options.legacy,
-            log_level=options.log_level,
-            log_format=options.log_format,
-            host=options.host,
-            port=options.port,
-            path=options.endpoint,
-            folders=tuple(_expanded(folder, home) for folder in folders or options.folders),
-        ),
-        principal=local_principal(),
-        environ=os.environ,
-        home=home,
-    )
-
-
 @contextmanager
 def session(options: argparse.Namespace, console: Console) -> Iterator[Session]:
     """Open the service for the one workspace that the command is for."""
@@ -68,29 +44,6 @@ def session(options: argparse.Namespace, console: Console) -> Iterator[Session]:
         )
     finally:
         product.close()
-
-
-def _home() -> str:
-    """Return the user's home folder. An environment without HOME, or with a useless one, is not an error."""
-    home = os.environ.get("HOME", "")
-    if not os.path.isabs(home):
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            home = ""
-    if not os.path.isabs(home):
-        # Else configuration and state would be looked for wherever we happen to be started.
-        raise ConfigurationError("there is no home folder: set HOME to one")
-    return home
-
-
-def _at_home(path: str | None, home: str) -> str | None:
-    return path if path is None else _expanded(path, home)
-
-
-def _expanded(path: str, home: str) -> str:
-    """Expand a leading `~/`: clients start servers without a shell, and no shell expands `--state-dir=~/x`."""
-    return home + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 def _choose(options: argparse.Namespace) -> tuple[Settings, WorkspaceSettings]:
@@ -116,9 +69,11 @@ def _named(
     for workspace in settings.workspaces:
         if workspace.name == wanted:
             return settings, workspace
-    folder = _expanded(wanted, _home())
+    folder = expanded(wanted, home_folder())
     if not os.path.isdir(folder):
-        raise ConfigurationError(f"-w {shown(wanted)}: neither a configured workspace nor a folder")
+        raise ConfigurationError(
+            f"-w {shown(wanted)}: neither a configured workspace nor a folder; name one that is there"
+        )
     path = os.path.realpath(folder)
     for workspace in settings.workspaces:
         if path != workspace.path and _is_within(path, workspace.path):

@@ -6,11 +6,14 @@ import argparse
 from typing import Any, Final
 
 from fsnotes.cli import paging
+from fsnotes.cli.columns import Column
 from fsnotes.cli.console import Console, shown
 from fsnotes.cli.session import session
+from fsnotes.cli.showing import Showing
 from fsnotes.outcomes import TagsListed
 
 _COUNT_WIDTH: Final = 6
+_TAGS: Final = (Column("Notes", "dim", width=_COUNT_WIDTH, right=True), Column("Tag", "cyan"))
 
 
 def tags(options: argparse.Namespace, console: Console) -> int:
@@ -26,8 +29,11 @@ def tags(options: argparse.Namespace, console: Console) -> int:
             return 0
         skipped: list[dict[str, Any]] = []
         cursor, found = None, False
+        showing = Showing(console, _TAGS)
         for page in pages:
-            for tag in page.tags:
+            if showing.is_table:
+                showing.show([[str(tag.count), f"#{tag.tag}"] for tag in page.tags])
+            for tag in () if showing.is_table else page.tags:
                 name = shown(tag.tag)
                 console.say(
                     f"{tag.count:>{_COUNT_WIDTH}}  #{name}" if console.is_terminal else f"{name}\t{tag.count}"

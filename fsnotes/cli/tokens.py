@@ -9,7 +9,7 @@ from typing import Any
 from fsnotes.cli import columns
 from fsnotes.cli.console import Console
 from fsnotes.cli.logs import start_logging
-from fsnotes.cli.session import settings_for
+from fsnotes.cli.settings import settings_for
 from fsnotes.identity.token_file import Token, TokenFile
 from fsnotes.outcomes import timestamp
 from fsnotes.state import StateFolder

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from fsnotes import vocabulary
 from fsnotes.notes.move_replies import Moved, Surveyed
 from sandbox.records import record
 
@@ -130,8 +131,7 @@ class TagsCounted:
     resume: str | None
 
 
-DIRECTIONS: Final = ("out", "in", "broken", "ambiguous")
-"""Which links can be asked for: those of a note, those of others to it, those that lead nowhere or to several files."""
+DIRECTIONS: Final = vocabulary.DIRECTIONS
 
 
 @record

@@ -1,8 +1,8 @@
 """The Model Context Protocol, revision 2026-07-28, in front of the service: the only room that knows the SDK.
 
 `frames` and `envelope` decide what a message is, `streams` and `stdio` move messages, `front` and `kernel`
-answer them, `calling` runs a tool, `tools` names what can be called. Leaves every rule about notes, rights and
-confirmation to `fsnotes.service`.
+answer them, `legacy` those of older clients, `calling` runs a tool, `tools` names what can be called. Leaves every
+rule about notes, rights and confirmation to `fsnotes.service`.
 
 Loading it does not load the SDK, which takes up to a second and 50 MB: the first request that needs it does.
 """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsnotes.calls import Call, unreported
 from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
-from fsnotes.failures import describe
+from fsnotes.failures import Failure, describe
 from fsnotes.outcomes import Deletion, NoteRead
 from fsnotes.server import elicitation, results
 from fsnotes.server.arguments import fit
@@ -27,6 +27,7 @@ from fsnotes.server.results import Result
 from fsnotes.server.threads import Threads
 from fsnotes.server.tool import Echo, Shown, Tool
 from fsnotes.server.tools import offered
+from fsnotes.server.tracing import CRASHED, Span, Tracing
 
 if TYPE_CHECKING:
     from fsnotes.server.flights import Flight
@@ -56,8 +57,11 @@ class Caller:
     Its coroutines are called on the event loop; blocking work is done in threads, and `running` says how much there is.
     """
 
-    def __init__(self, service: Service, *, read_only: bool, max_calls: int) -> None:
+    def __init__(
+        self, service: Service, *, read_only: bool, max_calls: int, tracing: Tracing | None = None
+    ) -> None:
         self._service = service
+        self._tracing = tracing
         self._tools = {tool.name: tool for tool in offered(read_only=read_only)}
         self._max_calls = max_calls
         self._changing = 0
@@ -72,8 +76,26 @@ class Caller:
         tool = self._tools.get(name)
         if tool is None:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
+        flight = asked.flight
+        flight.tool = tool.name
+        span = None if self._tracing is None else self._begin_span(self._tracing, tool, arguments, asked)
+        try:
+            result = await self._answer(tool, arguments, asked)
+            flight.outcome = flight.outcome or result["resultType"]
+        except RpcRefusal as refusal:
+            flight.outcome = str(refusal.code)
+            raise
+        except Exception:
+            flight.outcome = CRASHED
+            raise
+        finally:
+            if span is not None:
+                span.end(flight.outcome)
+        return result
+
+    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], asked: Asked) -> Result:
         if asked.flight.refusal is not None:
-            return results.failed(describe(asked.flight.refusal))
+            return self._failed(describe(asked.flight.refusal), asked)
         if asked.echo.state is not None and not tool.asks:
             stray = InvalidState("sent to a tool that never asks")
             await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
@@ -87,7 +109,7 @@ class Caller:
             failure = describe(error)
             if failure.rpc is not None:
                 raise _rpc_error(error) from error
-            return results.failed(failure)
+            return self._failed(failure, asked)
         return result
 
     async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
@@ -120,6 +142,17 @@ class Caller:
             raise refused(error, {}) from error
         return opened
 
+    def _failed(self, failure: Failure, asked: Asked) -> Result:
+        asked.flight.outcome = failure.slug
+        return results.failed(failure)
+
+    def _begin_span(
+        self, tracing: Tracing, tool: Tool, arguments: Mapping[str, Any], asked: Asked
+    ) -> Span | None:
+        uri = arguments.get("workspaceUri")
+        workspace = self._service.name_of(self._call_of(asked), uri) if isinstance(uri, str) else None
+        return tracing.begin(tool.name, workspace, asked.envelope)
+
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
         if asked.flight.abandoned:
             raise Abandoned
@@ -149,6 +182,11 @@ class Caller:
         named = workspace if isinstance(workspace, str) else ""
         self._service.refused(self._call_of(asked), tool.name, named, outcome)
 
+    async def refuse(self, name: str, arguments: Mapping[str, Any], asked: Asked, outcome: str) -> None:
+        """Log that a call of the tool *name* was refused outside of it."""
+        tool = self._tools[name]
+        await self._run(lambda: self._log_refusal(tool, arguments, asked, outcome))
+
     async def finish(self, afterwards: Callable[[], None]) -> None:
         """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""
         try:
@@ -177,6 +215,8 @@ class Caller:
     def close(self) -> None:
         """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
         self._threads.close()
+        if self._tracing is not None:
+            self._tracing.flush()
 
 
 def _contained(work: Callable[[], Any]) -> Any:
@@ -212,7 +252,7 @@ def _refused(error: InvalidState | InvalidAnswer) -> RpcRefusal:
 
 def _rpc_error(error: FsnotesError) -> RpcRefusal:
     """Return the JSON-RPC error that *error* is for a client, which tells nothing of its own reason."""
-    rpc = describe(error).rpc
-    if rpc is None:
+    failure = describe(error)
+    if failure.rpc is None:
         raise CrashError from error
-    return RpcRefusal(rpc.code, rpc.message, rpc.data)
+    return RpcRefusal(failure.rpc.code, failure.rpc.message, failure.rpc.data, failure=failure)

@@ -22,6 +22,9 @@ CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 MAX_TOKEN: Final = 256
 """Characters of a progress token; it is repeated in every notification."""
 
+MAX_TRACESTATE: Final = 512
+"""Characters of a trace's state (W3C Trace Context, section 3.3.1.5)."""
+
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601
 UNSUPPORTED_VERSION: Final = -32022
@@ -33,8 +36,14 @@ class Envelope:
 
     version: str
     capabilities: dict[str, Any]
-    trace_id: str | None
+    traceparent: str | None
     progress_token: str | int | None = None
+    tracestate: str | None = None
+
+    @property
+    def trace_id(self) -> str | None:
+        """The id of the trace that the request belongs to."""
+        return None if self.traceparent is None else self.traceparent[3:35]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +73,9 @@ def open_envelope(method: str, params: Params | None) -> Envelope | Refusal:
     capabilities = meta.get(CAPABILITIES_KEY)
     if not isinstance(capabilities, dict):
         return Refusal(INVALID_PARAMS, f"params._meta[{CAPABILITIES_KEY!r}] must be an object")
-    return Envelope(
-        version, capabilities, _trace_id(meta.get("traceparent")), _token(meta.get("progressToken"))
-    )
+    parent = _traceparent(meta.get("traceparent"))
+    state = None if parent is None else _tracestate(meta.get("tracestate"))
+    return Envelope(version, capabilities, parent, _token(meta.get("progressToken")), state)
 
 
 def _judge_version(version: object, where: str) -> Refusal | None:
@@ -91,10 +100,14 @@ def _token(token: object) -> str | int | None:
     return token
 
 
-_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def _trace_id(traceparent: object) -> str | None:
-    """Return the trace's id (W3C Trace Context), for the audit log; None unless it is well-formed."""
-    match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
-    return match[1] if match else None
+def _traceparent(parent: object) -> str | None:
+    """Return what the request says it is a part of (W3C Trace Context); None unless it is well-formed."""
+    return parent if isinstance(parent, str) and _TRACEPARENT.fullmatch(parent) else None
+
+
+def _tracestate(state: object) -> str | None:
+    """Return what tracing systems hand on beside the parent; None where it is longer than they must hand on."""
+    return state if isinstance(state, str) and len(state) <= MAX_TRACESTATE else None

@@ -45,7 +45,14 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A message shaped like an answer to a request of ours. We send none, so there is nothing to do."""
+    """A message shaped like an answer to a request of ours; *id* is None where it can be the answer to none.
+
+    *failed* says that it is an error, or both that and a result, or no JSON-RPC 2.0: then *result* is None.
+    """
+
+    id: RequestId | None = None
+    result: Any = None
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,9 @@ def parse_frame(line: bytes) -> Frame:
     id_ = message.get("id")
     readable = id_ if type(id_) in (int, str) else None  # not isinstance: true and false are no ids
     if "method" not in message and ("result" in message or "error" in message):
-        return Response()
+        if message.get("jsonrpc") != "2.0" or "error" in message:
+            return Response(readable, failed=True)
+        return Response(readable, message["result"])
     method = message.get("method")
     if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
         return _not_a_request(readable)

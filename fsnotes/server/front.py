@@ -17,11 +17,11 @@ from fsnotes.server.calling import Asked, Caller, take_echo
 from fsnotes.server.envelope import METHOD_NOT_FOUND, SUPPORTED_VERSIONS, Envelope, Refusal, open_envelope
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
-from fsnotes.server.listening import LISTEN, Listening, is_plain_listen
-from fsnotes.server.methods import methods
+from fsnotes.server.methods import METHODS, methods
 from fsnotes.server.plain import is_plain, is_plain_call
 from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
+from fsnotes.server.subscribing import LISTEN, Listening, is_plain_listen
 from fsnotes.server.tool import Echo
 from fsnotes.server.tools import offered
 
@@ -91,10 +91,14 @@ class Front:
             "tools/list": _signed(tool_list(read_only=read_only)),
         }
         self._methods = methods(read_only=read_only)
-        self._names = frozenset({*self._fixed, *self._methods, "tools/call", LISTEN})
         self._listening = Listening(caller)
         self._kernel: Kernel | None = None
         self._loaded: asyncio.Future[None] | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """What runs the tools."""
+        return self._caller
 
     @property
     def is_busy(self) -> bool:
@@ -108,7 +112,7 @@ class Front:
 
     def is_work(self, method: str) -> bool:
         """Say whether what *method* asks for is done by a call, and not known beforehand."""
-        return method in self._names and method not in self._fixed
+        return method in METHODS and method not in self._fixed
 
     def _load(self) -> asyncio.Future[None]:
         """Begin to load the kernel, in a thread of its own."""
@@ -141,7 +145,8 @@ class Front:
         envelope = open_envelope(request.method, request.params)
         if isinstance(envelope, Refusal):
             return error_message(request.id, envelope.code, envelope.message, envelope.data)
-        if request.method not in self._names:
+        flight.trace_id = envelope.trace_id
+        if request.method not in METHODS:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
         params = request.params or {}
         if request.method in self._fixed and is_plain(params):

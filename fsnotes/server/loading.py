@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from fsnotes.server.calling import Caller
 from fsnotes.server.front import Front
+from fsnotes.server.tracing import tracing_from
 from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
-    from fsnotes.server.listening import Listening
+    from fsnotes.server.subscribing import Listening
     from fsnotes.wiring import Product
 
 SPARE_CALLS: Final = 16
@@ -32,13 +34,15 @@ class ServerSettings:
     """How the server is run.
 
     *max_calls*: how many calls of tools run at once; None for what the workspaces need. *drain_seconds*: how long
-    calls in flight may take once the end has come.
+    calls in flight may take once the end has come. *legacy*: whether clients of older revisions are served; on stdio
+    alone.
     """
 
     read_only: bool = False
     max_message_bytes: int = 8 * 1_048_576
     max_calls: int | None = None
     drain_seconds: float = 0.6
+    legacy: bool = False
 
 
 def most_calls(product: Product, settings: ServerSettings) -> int:
@@ -48,7 +52,12 @@ def most_calls(product: Product, settings: ServerSettings) -> int:
 
 def front_of(product: Product, settings: ServerSettings) -> Front:
     """Return what answers the requests to *product*; the kernel behind it is made when it is needed."""
-    caller = Caller(product.service, read_only=settings.read_only, max_calls=most_calls(product, settings))
+    caller = Caller(
+        product.service,
+        read_only=settings.read_only,
+        max_calls=most_calls(product, settings),
+        tracing=tracing_from(os.environ),
+    )
 
     def make(listening: Listening) -> Kernel:
         from fsnotes.server.kernel import Kernel  # loads the SDK

@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -33,6 +33,7 @@ from fsnotes.server.frames import (
     parse_frame,
 )
 from fsnotes.server.front import Front, crash_message
+from fsnotes.server.legacy import Commands, Peer
 from fsnotes.server.loading import LARGE_FRAME, ServerSettings, front_of, most_calls
 from fsnotes.server.streams import FrameWriter, LineReader, own_descriptor
 
@@ -72,6 +73,16 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
     connection = _Connection(
         front, settings, source, sink, principal=product.principal, max_calls=most_calls(product, settings)
     )
+    if settings.legacy:
+        connection.welcome(
+            Peer(
+                front.caller,
+                Commands(product.settings, product.workspaces),
+                connection.send,
+                read_only=settings.read_only,
+                answer_seconds=product.settings.confirm_ttl_seconds,
+            )
+        )
     code = asyncio.run(connection.run())
     front.close()
     if front.is_busy or connection.is_parsing:
@@ -112,6 +123,7 @@ class _Connection:
         self._source = source
         self._sink = sink
         self._principal = principal
+        self._peer: Peer | None = None
         self._flights: dict[RequestId, Flight] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_tasks = 2 * max_calls
@@ -123,6 +135,14 @@ class _Connection:
     def is_parsing(self) -> bool:
         """Say whether a large frame is being parsed."""
         return self._parsing
+
+    def welcome(self, peer: Peer) -> None:
+        """Serve what *peer* takes as well: the requests of an older client."""
+        self._peer = peer
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message of our own; on the event loop."""
+        self._output.send(encode(message))
 
     async def run(self) -> int:
         """Serve until the end, and return the exit code."""
@@ -155,6 +175,8 @@ class _Connection:
     async def _drain(self) -> None:
         self._input.close()
         self._front.end_streams()
+        if self._peer is not None:
+            self._peer.close()  # no answer to a form can be read any more
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.drain_seconds
         # Again and again: a large frame that has been parsed by then is one more call, which may need the kernel.
@@ -165,7 +187,7 @@ class _Connection:
             await asyncio.wait(self._tasks, timeout=min(left, STEP_SECONDS))
         await self._output.flush(max(deadline - loop.time(), FLUSH_SECONDS))
         for flight in self._flights.values():
-            flight.abandoned = True
+            flight.abandon()
 
     def _take(self, line: bytes | None) -> None:
         if line is None:
@@ -203,8 +225,9 @@ class _Connection:
                 self._note(notification)
             case Broken() as broken:
                 self._refuse(broken)
-            case Response():
-                logger.debug("an answer to nothing was ignored")
+            case Response() as response:
+                if self._peer is not None:
+                    self._peer.receive(response)
 
     @property
     def _is_congested(self) -> bool:
@@ -225,7 +248,8 @@ class _Connection:
         loop = asyncio.get_running_loop()
         flight.tell = partial(self._tell, request.id, flight)
         flight.notify = partial(self._notify, loop, request.id, flight)
-        task = loop.create_task(self._serve(request, flight))
+        older = None if self._peer is None else self._peer.take(request, flight)
+        task = loop.create_task(self._serve(request, flight, older or self._front.answer(request, flight)))
         self._tasks.add(task)
         task.add_done_callback(self._served)
 
@@ -252,8 +276,10 @@ class _Connection:
         self._tasks.discard(task)
         self._relieved()
 
-    async def _serve(self, request: Request, flight: Flight) -> None:
-        answer = await self._front.answer(request, flight)
+    async def _serve(
+        self, request: Request, flight: Flight, answering: Coroutine[Any, Any, dict[str, Any]]
+    ) -> None:
+        answer = await answering
         if flight.abandoned:
             return
         del self._flights[request.id]
@@ -267,7 +293,9 @@ class _Connection:
             await self._front.finish(flight)
 
     def _note(self, notification: Notification) -> None:
-        """Act on a notification; only the one that cancels means anything here."""
+        """Act on a notification; only the one that cancels means anything here, and one more to an older client."""
+        if self._peer is not None:
+            self._peer.note(notification)
         if notification.method != "notifications/cancelled":
             return
         id_ = (notification.params or {}).get("requestId")
@@ -276,4 +304,4 @@ class _Connection:
         flight = self._flights.pop(id_, None)
         if flight is not None:
             # It goes unanswered; a change that has begun is finished all the same.
-            flight.abandoned = True
+            flight.abandon()

@@ -11,6 +11,7 @@ import ast
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,12 @@ ROOMS: dict[str, Room] = {
     "fsnotes": Room(),
     "fsnotes.version": Room(("fsnotes",)),
     "fsnotes.errors": Room(),
+    "fsnotes.vocabulary": Room(),
     "fsnotes.pages": Room((ERRORS,)),
     "fsnotes.notes.markdown": Room(("sandbox.records",)),
-    "fsnotes.notes": Room((ERRORS, "fsnotes.notes.markdown", "sandbox"), ("ruamel.yaml", "re2")),
+    "fsnotes.notes": Room(
+        (ERRORS, "fsnotes.notes.markdown", "fsnotes.vocabulary", "sandbox"), ("ruamel.yaml", "re2")
+    ),
     "fsnotes.access": Room((ERRORS, *LEXICAL)),
     "fsnotes.confirm": Room((ERRORS,), ("cryptography",)),
     "fsnotes.identity": Room(("fsnotes.access", "fsnotes.confirm.private", ERRORS), ("jwt", "cryptography")),
@@ -84,6 +88,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.outcomes",
             "fsnotes.pages",
             "fsnotes.runners",
+            "fsnotes.vocabulary",
             *LEXICAL,
         )
     ),
@@ -308,7 +313,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.wiring",
             *LEXICAL,
         ),
-        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11"),
+        ("mcp", "mcp_types", "anyio", "jsonschema", "pydantic", "uvicorn", "h11", "opentelemetry"),
         may_wait=True,
     ),
     "fsnotes.cli": Room(
@@ -326,17 +331,17 @@ ROOMS: dict[str, Room] = {
             "fsnotes.freshness",
             "fsnotes.hits",
             "fsnotes.identity.token_file",
-            "fsnotes.link_pages",
-            "fsnotes.listings",
             "fsnotes.outcomes",
             "fsnotes.quarantine",
             "fsnotes.server",
             "fsnotes.service",
             "fsnotes.state",
             "fsnotes.version",
+            "fsnotes.vocabulary",
             "fsnotes.wiring",
             *LEXICAL,
-        )
+        ),
+        ("rich",),
     ),
     "fsnotes.__main__": Room(("fsnotes.cli",)),
 }
@@ -364,11 +369,14 @@ LAZY: dict[tuple[str, str], str] = {
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
     ("fsnotes.confirm.ledger", "fsnotes.confirm.database"): "only a confirmation needs SQLite: 5 ms",
     ("fsnotes.cli.doctor", "fsnotes.diagnosis"): "no other command starts or attacks workers by itself",
+    ("fsnotes.cli.completion", "fsnotes.cli"): "the grammar names the command that reads it",
+    ("fsnotes.cli.showing", "fsnotes.cli.tables"): "rich: 60 ms, and only a terminal needs it",
     ("fsnotes.cli.server", "fsnotes.cli.demo"): "no other command needs what the demo loads",
     (
         "fsnotes.server.loading",
         "fsnotes.server.kernel",
     ): "discover and tools/list are answered before the SDK is loaded",
+    ("fsnotes.server.tracing", "opentelemetry"): "only a server that is to be traced needs it",
     ("fsnotes.cli", "fsnotes.server"): "only `serve` may load the protocol: half a second and 60 MB",
 }
 
@@ -385,8 +393,6 @@ NAMES: dict[tuple[str, str], frozenset[str]] = {
         {"AuditLog", "Entry", "Follower", "History", "Rotation", "Wanted", "stamp"}
     ),
     ("fsnotes.cli", "fsnotes.confirm"): frozenset({"Form", "KeyRing"}),
-    ("fsnotes.cli", "fsnotes.link_pages"): frozenset({"DIRECTIONS"}),
-    ("fsnotes.cli", "fsnotes.listings"): frozenset({"MAX_LIMIT", "SORTS"}),
 }
 
 # Standard library modules that only some may use, and those some may not.
@@ -427,6 +433,7 @@ def within(module: str, place: str) -> bool:
     return module == place or module.startswith(place + ".")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the product by its dotted name."""
     found = {}
@@ -443,6 +450,13 @@ class Import:
     names: tuple[str, ...]
     line: int
     lazy: bool
+
+
+@cache
+def imports_of(module: str) -> tuple[Import, ...]:
+    """Every import of a module of the product, read once for all tests."""
+    found = modules()
+    return tuple(imports(ast.parse(found[module].read_text(encoding="utf-8")), frozenset(found)))
 
 
 def imports(tree: ast.Module, known: frozenset[str]) -> list[Import]:
@@ -556,7 +570,7 @@ def test_siblings_do_not_know_each_other() -> None:
 
 def test_only_the_server_may_load_the_protocol_or_wait() -> None:
     assert [name for name, room in ROOMS.items() if room.may_wait] == ["fsnotes.server"]
-    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11"}
+    foreign = {"mcp", "mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn", "h11", "opentelemetry"}
     assert [name for name, room in ROOMS.items() if foreign & set(room.packages)] == ["fsnotes.server"]
 
 
@@ -567,12 +581,8 @@ def test_every_lazy_import_that_is_allowed_exists(entry: tuple[str, str]) -> Non
     absent = _absent(who, found)
     if absent:
         pytest.skip(f"{absent} is not there yet")
-    paths = [path for module, path in found.items() if within(module, who)]
     lazy = {
-        item.target
-        for path in paths
-        for item in imports(ast.parse(path.read_text(encoding="utf-8")), frozenset(found))
-        if item.lazy
+        item.target for module in found if within(module, who) for item in imports_of(module) if item.lazy
     }
     assert [target for target in lazy if within(target, what)] != []
 
@@ -697,6 +707,7 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
         ("fsnotes.identity.tokens", ("jwt", "mcp", "cryptography", "http", "ssl", "socket", "fsnotes.notes")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
+        ("fsnotes.server", ("mcp", "mcp_types", "pydantic", "anyio", "opentelemetry", "uvicorn")),
         ("fsnotes.cli", ("jwt", "mcp", "mcp_types", "pydantic", "anyio", "asyncio", "fsnotes.server")),
     ],
 )
@@ -727,10 +738,9 @@ def _absent(module: str, found: dict[str, Path]) -> str | None:
         seen.add(name)
         if name not in found:
             return name
-        tree = ast.parse(found[name].read_text(encoding="utf-8"))
         waiting += [
             item.target
-            for item in imports(tree, frozenset(found))
+            for item in imports_of(name)
             if item.target.split(".")[0] in {"sandbox", "fsnotes"} and not item.lazy
         ]
     return None

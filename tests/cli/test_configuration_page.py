@@ -54,7 +54,7 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
     fields = {field.name for field in dataclasses.fields(Settings)}
-    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 21
+    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 23
     assert len(dataclasses.fields(HttpSettings)) == len(tomllib.loads(WHOLE)["http"])
     assert settings(WHOLE) != settings(EXAMPLE)
 

@@ -50,7 +50,7 @@ def test_2_bad_arguments_and_bad_configuration(shell: Shell) -> None:
     assert refused(shell.call(), 2, "invalid_argument")
     assert refused(shell.call("lists"), 2, "invalid_argument")
     assert refused(shell.call("keys"), 2, "invalid_argument")
-    assert refused(shell.there("list", "--legacy", "on"), 2, "invalid_argument")
+    assert refused(shell.there("list", "--legacy", "maybe"), 2, "invalid_argument")
     shell.configure("[serve]\n")
     assert refused(shell.there("list"), 2, "invalid_argument")
 

@@ -58,6 +58,16 @@ def test_serve_speaks_for_a_configured_workspace_too(shell: Shell) -> None:
     assert shell.run("serve") == Done(0)
 
 
+@pytest.mark.parametrize("command", [("serve",), ("list", "-w"), ("doctor",)])
+def test_a_folder_that_no_uri_can_name_is_refused_and_the_nearest_is_not(
+    shell: Shell, command: tuple[str, ...]
+) -> None:
+    for name in ("back\\slash", "per%5Ccent"):
+        (shell.home / name).mkdir()
+    assert refused(shell.call(*command, "back\\slash", "--jail", "off"), 2, "invalid_argument")
+    assert shell.run(*command, "per%5Ccent", "--jail", "off").code == 0
+
+
 @pytest.mark.parametrize("signalled", ["SIGTERM", "SIGINT"])
 def test_serve_ends_with_0_on_sigterm_and_130_on_sigint(shell: Shell, signalled: str) -> None:
     with serving(shell, "Notes", "--jail", "off") as process:
@@ -113,8 +123,18 @@ def test_serve_refuses_a_state_folder_inside_what_it_serves(shell: Shell) -> Non
     assert list(shell.vault.iterdir()) == []
 
 
-def test_serve_refuses_what_this_version_does_not_have(shell: Shell) -> None:
-    assert refused(shell.call("serve", "Notes", "--legacy", "on"), 2, "invalid_argument")
+def test_older_clients_are_served_over_stdio_alone(shell: Shell) -> None:
+    """What is asked for and cannot be had is refused, also by the file; the default asks for nothing."""
+    line = "fsnotes: invalid_argument: --legacy on: clients of older revisions are served over stdio alone\n"
+    assert shell.call("serve", "Notes", "--transport", "http", "--legacy", "on") == Done(2, "", line)
+    for choice in ("on", "off"):
+        assert shell.run("serve", "Notes", "--jail", "off", "--legacy", choice) == Done(0)
+    shell.configure("[server]\nlegacy = true\n")
+    assert shell.call("serve", "Notes", "--transport", "http") == Done(2, "", line)
+    assert shell.run("serve", "Notes", "--jail", "off") == Done(0)
+
+
+def test_serve_refuses_flags_of_the_other_transport(shell: Shell) -> None:
     for flag, value in (("--host", "127.0.0.1"), ("--port", "8931"), ("--path", "/mcp")):
         done = shell.call("serve", "Notes", flag, value)
         assert done == Done(2, "", f"fsnotes: invalid_argument: {flag}: only for --transport http\n")

@@ -1,6 +1,6 @@
-"""One move in a process of its own, which kills itself right after one step (`test_move_kills.py`).
+"""Moves that kill themselves right after one step, each in a child of a process that has loaded everything.
 
-Or many, each in a child of a process that has loaded everything (`test_moves_after_kills.py`): a hundred times faster.
+`killing.py` starts that process and tells it what to do.
 """
 
 from __future__ import annotations
@@ -45,16 +45,13 @@ def act(run: Callable[[Command[Any]], Any], what: str) -> None:
 
 
 def main() -> None:
-    """Run as `python -m tests.notes.killed_moves WHAT FOLDER PART RESOLVER STEP TIME`, or with such lines as JSON."""
-    if len(sys.argv) == 1:
-        for line in sys.stdin:
-            child = os.fork()
-            if not child:
-                _be_killed(*json.loads(line))
-                os._exit(0)
-            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-    else:
-        _be_killed(*sys.argv[1:])
+    """Read WHAT, FOLDER, PART, RESOLVER, STEP and TIME, a line of JSON for each move; write how each process ended."""
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _be_killed(*json.loads(line))
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 def _be_killed(what: str, folder: str, part: str, resolver: str, deadly: str, time: str) -> None:

@@ -26,7 +26,6 @@ def hold_to_proportion(
 
     What takes next to no time is not told apart from the clock's steps. It is tried as often as *patience* says.
     """
-    gc.collect()
     gc.disable()
     try:
         for tries in patience:

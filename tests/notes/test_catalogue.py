@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fsnotes.notes.catalogue import BROKEN, Catalogue, Manner, Resolution, Style, in_order
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.model import stem
+from tests.examples import examples
 from tests.notes.vaults import ids, moves_of
 
 WIKI, MARKDOWN = Style.WIKI, Style.MARKDOWN
@@ -202,7 +203,7 @@ def test_a_resolution_says_how_the_path_was_written() -> None:
     assert find("case", "s.md", WIKI).twins
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, long=300), deadline=None)
 @given(ids(), st.data())
 def test_a_catalogue_that_was_changed_answers_as_one_that_was_made_so(
     paths: list[str], data: st.DataObject

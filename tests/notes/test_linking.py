@@ -24,6 +24,7 @@ from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.names import ROOT
 from sandbox.root import Root
+from tests.examples import examples
 from tests.notes.conftest import Vault
 from tests.notes.vaults import vault as vaults
 
@@ -414,7 +415,11 @@ def test_the_files_are_looked_at_anew_unless_it_is_the_same_answer(vault: Vault)
 # -- any vault -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60, long=150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(vaults(), st.integers(1, 4))
 def test_the_links_to_all_notes_are_the_links_of_all_notes_turned_round(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[dict[str, str], Any], limit: int

@@ -6,10 +6,8 @@ import errno
 import itertools
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,10 +25,12 @@ from sandbox.policy import Policy
 from sandbox.root import Content, Root
 from sandbox.steps import Step
 from tests.disk import Tree
-from tests.mounts import REPOSITORY
 from tests.notes.journal_steps import JOURNAL_STEPS
 from tests.notes.killed_moves import MOVES, act, runner
+from tests.notes.killing import Killer, killing
 from tests.require import require
+
+Run = Callable[[Tree, str, str, int], int]
 
 NOTES = {
     "sub/a.md": b"# A\n\n[up](../top.md) [[c]]\n",
@@ -56,11 +56,17 @@ def _build(tmp_path: Path, resolver: str) -> Tree:
     return disk
 
 
-def _run(disk: Tree, what: str, deadly: str, times: int) -> int:
-    command = [sys.executable, "-m", "tests.notes.killed_moves", what, disk.path("root"), disk.path("part")]
-    return subprocess.run(
-        [*command, disk.resolver, deadly, str(times)], cwd=REPOSITORY, check=False
-    ).returncode
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Killer]:
+    """What kills a process in a step of a move."""
+    with killing() as killer:
+        yield killer
+
+
+@pytest.fixture
+def run(killer: Killer) -> Run:
+    """Return what does something in a process that kills itself when it takes a step for the n-th time."""
+    return lambda disk, what, step, times: killer(disk, disk.path("part"), what, step, times)
 
 
 def _texts(disk: Tree) -> dict[str, object]:
@@ -94,10 +100,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, obje
 @pytest.mark.parametrize("what", MOVES)
 @pytest.mark.parametrize("step", [step for step in STEPS if step not in NOT_IN_MOVES])
 def test_a_killed_move_is_finished_or_undone_by_the_next_change(
-    tmp_path: Path, what: str, step: str, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, what: str, step: str, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, what, step, 1) == -signal.SIGKILL
+    assert run(disk, what, step, 1) == -signal.SIGKILL
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
         after = _texts(disk)
@@ -127,10 +133,10 @@ AFTER_THE_MOVE = {
 
 @pytest.mark.parametrize("time_", [2, 3])
 def test_a_move_killed_between_two_notes_is_finished(
-    tmp_path: Path, time_: int, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, time_: int, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.STAGE_PUT, time_) == -signal.SIGKILL
+    assert run(disk, "note", Step.STAGE_PUT, time_) == -signal.SIGKILL
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
     assert _texts(disk) == wanted["note"]
@@ -138,11 +144,11 @@ def test_a_move_killed_between_two_notes_is_finished(
 
 @pytest.mark.parametrize("step", [step for step in Step if step.value.startswith("replace")])
 def test_who_is_killed_while_finishing_is_finished_by_the_next(
-    tmp_path: Path, step: Step, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, step: Step, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
-    assert _run(disk, "append", step, 2) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "append", step, 2) == -signal.SIGKILL
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
     after = _texts(disk)
@@ -150,9 +156,9 @@ def test_who_is_killed_while_finishing_is_finished_by_the_next(
     assert after == wanted["note"]
 
 
-def test_a_note_that_somebody_saved_after_the_kill_keeps_that_text(tmp_path: Path) -> None:
+def test_a_note_that_somebody_saved_after_the_kill_keeps_that_text(tmp_path: Path, run: Run) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     disk.save("root/top.md", b"a stranger's [[a]]")
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
@@ -163,9 +169,10 @@ def test_a_note_that_somebody_saved_after_the_kill_keeps_that_text(tmp_path: Pat
 
 def test_a_moved_note_that_an_editor_replaced_after_the_kill_is_still_the_one_that_moved(
     tmp_path: Path,
+    run: Run,
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     disk.save("root/other/b.md", b"edited")
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
@@ -174,28 +181,30 @@ def test_a_moved_note_that_an_editor_replaced_after_the_kill_is_still_the_one_th
 
 
 def test_a_note_that_took_the_former_name_after_the_kill_does_not_undo_the_move(
-    tmp_path: Path, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     disk.build("root/sub/a.md: another")
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
     assert _texts(disk) == wanted["note"] | {"sub/a.md": b"another"}
 
 
-def test_a_note_that_took_the_new_name_after_the_kill_does_not_make_the_move(tmp_path: Path) -> None:
+def test_a_note_that_took_the_new_name_after_the_kill_does_not_make_the_move(
+    tmp_path: Path, run: Run
+) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", "journal: written", 1) == -signal.SIGKILL
+    assert run(disk, "note", "journal: written", 1) == -signal.SIGKILL
     disk.build("root/other/b.md: another")
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
     assert _texts(disk) == NOTES | {"log.md": b"log\nnext\n", "other/b.md": b"another"}
 
 
-def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path: Path) -> None:
+def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path: Path, run: Run) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     os.rename(disk.path("root/other/b.md"), disk.path("root/sub/a.md"))
     with _workspace(disk) as workspace:
         act(runner(workspace), "append")
@@ -205,10 +214,10 @@ def test_a_move_that_somebody_took_back_after_the_kill_is_left_at_that(tmp_path:
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
 def test_a_note_that_may_not_be_written_after_the_kill_keeps_nobody_from_changing_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     real = Root.replace
 
     def replace(self: Root, path: RelPath, data: bytes, **more: Any) -> Any:
@@ -226,10 +235,10 @@ def test_a_note_that_may_not_be_written_after_the_kill_keeps_nobody_from_changin
 
 
 def test_a_disk_that_is_full_after_the_kill_leaves_the_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
 
     def replace(self: Root, path: RelPath, data: bytes, **more: Any) -> Any:
         raise StorageFailed(errno.ENOSPC, "x")
@@ -244,12 +253,12 @@ def test_a_disk_that_is_full_after_the_kill_leaves_the_journal(
     assert _texts(disk) == wanted["note"]
 
 
-def test_what_takes_long_to_finish_is_finished_in_several_calls(tmp_path: Path) -> None:
+def test_what_takes_long_to_finish_is_finished_in_several_calls(tmp_path: Path, run: Run) -> None:
     disk = _build(tmp_path, "auto")
     count = 3 * LEAST_FINISHED
     for number in range(count):
         disk.build(f"root/many/{number}.md: [[sub/a]]")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
 
     def left() -> int:
         return sum(disk.read(f"root/many/{number}.md") == b"[[sub/a]]" for number in range(count))
@@ -275,10 +284,10 @@ def test_what_takes_long_to_finish_is_finished_in_several_calls(tmp_path: Path) 
 
 @pytest.mark.parametrize("limit", [2, 3])
 def test_a_move_among_more_names_than_a_folder_may_have_is_finished_all_the_same(
-    tmp_path: Path, limit: int, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, limit: int, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     for number in range(3):
         disk.build(f"root/other/{number}.txt: x", f"root/sub/{number}.txt: x")
     with (
@@ -315,10 +324,10 @@ def test_what_is_no_journal_is_not_followed_and_not_thrown_away(tmp_path: Path, 
     assert disk.snapshot() == before
 
 
-def test_a_journal_of_another_account_is_not_believed(tmp_path: Path) -> None:
+def test_a_journal_of_another_account_is_not_believed(tmp_path: Path, run: Run) -> None:
     require("root", available=os.geteuid() == 0, why="another user's file")
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     os.chown(disk.path(f"part/{NAME}"), 1000, 1000)
     before = disk.snapshot()
     with _workspace(disk) as workspace, pytest.raises(Unavailable):
@@ -331,10 +340,10 @@ def test_a_journal_of_another_account_is_not_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../outside.md", "/etc/passwd", "sub/../../outside.md", "sub\\x.md"])
-def test_a_journal_leads_nowhere_outside(tmp_path: Path, path: str) -> None:
+def test_a_journal_leads_nowhere_outside(tmp_path: Path, run: Run, path: str) -> None:
     disk = _build(tmp_path, "auto")
     disk.build("outside.md: [[a]]")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     journal = disk.read(f"part/{NAME}")
     assert b'"top.md"' in journal
     disk.write(f"part/{NAME}", journal.replace(b'"top.md"', f'"{path}"'.replace("\\", "\\\\").encode()))
@@ -357,10 +366,10 @@ def test_without_a_place_for_a_journal_only_what_needs_none_is_moved(tmp_path: P
 
 
 def test_finishing_in_many_calls_looks_at_each_note_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, dict[str, object]]
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
     monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
     looked: list[str] = []
@@ -378,10 +387,10 @@ def test_finishing_in_many_calls_looks_at_each_note_once(
 
 
 def test_a_note_that_cannot_be_read_keeps_no_change_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = _build(tmp_path, "auto")
-    assert _run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
+    assert run(disk, "note", Step.MOVE_DURABLE, 1) == -signal.SIGKILL
     real = Root.read
 
     def read(root: Root, path: RelPath) -> Content:

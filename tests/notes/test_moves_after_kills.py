@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import Any
@@ -35,9 +32,9 @@ from sandbox.names import ROOT, RelPath
 from sandbox.root import Root
 from sandbox.steps import Step
 from tests.disk import Tree
-from tests.mounts import REPOSITORY
 from tests.notes.conftest import Vault
 from tests.notes.killed_moves import MOVES, runner
+from tests.notes.killing import killing
 from tests.notes.movers import move
 from tests.notes.test_move_kills import NOTES
 
@@ -86,18 +83,10 @@ CASES = [(what, name) for what, follow in NEXT.items() for name in follow]
 @pytest.fixture(scope="module")
 def kill() -> Iterator[Kill]:
     """Let a process make a move in a workspace and be killed in a step."""
-    command = [sys.executable, "-m", "tests.notes.killed_moves"]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with killing() as run:
 
         def killed(disk: Tree, part: str, what: str, step: str) -> None:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            given = [what, disk.path("root"), part, disk.resolver, str(step), "1"]
-            process.stdin.write(json.dumps(given) + "\n")
-            process.stdin.flush()
-            assert int(process.stdout.readline()) == -signal.SIGKILL
+            assert run(disk, part, what, step, 1) == -signal.SIGKILL
 
         yield killed
 
@@ -145,6 +134,7 @@ def wanted(
     return found
 
 
+@pytest.mark.turns("step", "name")
 @pytest.mark.parametrize(
     ("step", "knows"),
     [*((step, "a process of before the kill") for step in STEPS), (Step.MOVE_DURABLE, "a later process")],
@@ -360,6 +350,7 @@ def test_one_end_of_a_move_is_enough_to_see_what_became_of_it(
 ENTRY = "20260728T101112Z-" + "0" * 32
 
 
+@pytest.mark.turns("step", "target", "note", "between")
 @pytest.mark.parametrize("between", ["nothing", "another change"])
 @pytest.mark.parametrize("note", ["the moved one", "a linking one"])
 @pytest.mark.parametrize("target", ["other/b", "x/y/b"])

@@ -20,6 +20,7 @@ from fsnotes.notes.properties import Assignment, Edit, edit
 from fsnotes.notes.property_checks import same
 from fsnotes.notes.property_reasons import REASONS
 from fsnotes.notes.splices import apply
+from tests.examples import examples
 from tests.notes.blocks import KEYS, NEW_KEYS, VALUES, Note, load, name_of, notes, notes_in_braces, parser
 
 _NAMES = st.sampled_from([*map(name_of, KEYS), *NEW_KEYS])
@@ -99,7 +100,7 @@ def _check_splices(before: bytes, found: Edit) -> None:
         end = splice.end
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80, long=200), deadline=None)
 @given(notes() | _WITHOUT.map(lambda data: Note(data, ())), _ASSIGN, _REMOVE)
 def test_what_was_asked_for_happens_and_nothing_else(
     note: Note, assign: list[Assignment], remove: list[str]

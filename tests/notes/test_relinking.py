@@ -16,9 +16,12 @@ from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.mentions import Mentions
 from fsnotes.notes.relinking import LeftAlone, Reason, Relinked, Relinking
 from fsnotes.notes.splices import apply
+from tests.examples import examples
 from tests.notes.vaults import PLAIN_STEMS, notes_of, vault
 
-SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(
+    max_examples=examples(40, long=100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 class Moved:

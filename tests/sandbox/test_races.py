@@ -41,7 +41,7 @@ from tests.mounts import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SECONDS = 3.0
+SECONDS = 2.0
 FLIPS_PER_SECOND = 10_000
 MEMORY = "/dev/shm"
 INSIDE = b"inside"

@@ -2,7 +2,8 @@
 
 `notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go, that of `report/N` reports progress N
 times, and that of `report late/PATH` once PATH.go is there, long after its answer. `notes_create` of PATH with the
-content `wait` waits as well; answering a deletion makes the file that is its state.
+content `wait` waits as well; answering a deletion makes the file that is its state. Started with a third argument, it
+serves older clients too, whose forms are open for so many seconds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, cast
 
 from fsnotes.access import Principal
 from fsnotes.calls import Call
+from fsnotes.config import Settings
 from fsnotes.errors import NotAllowed
 from fsnotes.notes.commands import Created, NoteText
 from fsnotes.outcomes import Deletion, NoteCreated, NoteRead
@@ -122,9 +124,12 @@ class ScriptedService:
 def main() -> int:
     """Serve until the end."""
     product = SimpleNamespace(
-        service=ScriptedService(Path(sys.argv[1])), principal=Principal("local:scripted")
+        service=ScriptedService(Path(sys.argv[1])),
+        principal=Principal("local:scripted"),
+        settings=Settings(state_dir="/", confirm_ttl_seconds=float(sys.argv[3]) if sys.argv[3:] else 300.0),
+        workspaces=(),
     )
-    settings = ServerSettings(max_message_bytes=65_536, max_calls=int(sys.argv[2]))
+    settings = ServerSettings(max_message_bytes=65_536, max_calls=int(sys.argv[2]), legacy=sys.argv[3:] != [])
     return serve_stdio(cast("Any", product), settings)
 
 

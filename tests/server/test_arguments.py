@@ -13,6 +13,7 @@ from fsnotes.errors import InvalidArgument
 from fsnotes.failures import describe
 from fsnotes.server.arguments import fit
 from fsnotes.server.tools import TOOLS
+from tests.examples import examples
 
 SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
 LIST = SCHEMAS["notes_list"]
@@ -170,7 +171,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40, long=150), deadline=None)
 @given(data=st.data())
 def test_the_small_validator_agrees_with_a_full_one(name: str, data: st.DataObject) -> None:
     schema = SCHEMAS[name]

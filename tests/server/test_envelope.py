@@ -11,8 +11,13 @@ from tests.server.wire import CAPABILITIES_KEY, VERSION, VERSION_KEY, envelope
 
 
 def test_a_good_envelope_is_opened() -> None:
-    meta = envelope({"elicitation": {}}, traceparent="00-" + "a" * 32 + "-" + "b" * 16 + "-01")
-    assert open_envelope("m", {"_meta": meta}) == Envelope(VERSION, {"elicitation": {}}, "a" * 32)
+    parent = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
+    opened = open_envelope(
+        "m", {"_meta": envelope({"elicitation": {}}, traceparent=parent, tracestate="x=1")}
+    )
+    assert opened == Envelope(VERSION, {"elicitation": {}}, parent, tracestate="x=1")
+    assert isinstance(opened, Envelope)
+    assert opened.trace_id == "a" * 32
 
 
 @pytest.mark.parametrize("token", ["t", "", 7, 0, -1, "x" * 256])
@@ -29,7 +34,18 @@ def test_what_can_be_no_token_is_none(token: Any) -> None:
 
 @pytest.mark.parametrize("traceparent", ["", "00-xyz", 7, None, "00-" + "A" * 32 + "-" + "b" * 16 + "-01"])
 def test_a_malformed_trace_is_no_trace(traceparent: Any) -> None:
-    assert open_envelope("m", {"_meta": envelope({}, traceparent=traceparent)}) == Envelope(VERSION, {}, None)
+    meta = envelope({}, traceparent=traceparent, tracestate="x=1")
+    opened = open_envelope("m", {"_meta": meta})
+    assert opened == Envelope(VERSION, {}, None)
+    assert isinstance(opened, Envelope)
+    assert opened.trace_id is None
+
+
+@pytest.mark.parametrize("state", [7, None, "x=" + "1" * 511])
+def test_a_state_of_a_trace_that_need_not_be_handed_on_is_dropped(state: Any) -> None:
+    parent = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
+    meta = envelope({}, traceparent=parent, tracestate=state)
+    assert open_envelope("m", {"_meta": meta}) == Envelope(VERSION, {}, parent)
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,12 @@ def nested(depth: int, *, brackets: str = "[]") -> bytes:
         (b'{"jsonrpc":"2.0","method":"m"}', Notification("m", None)),
         (b'{"jsonrpc":"2.0","method":"m","params":{"a":1.5}}', Notification("m", {"a": 1.5})),
         (b'{"jsonrpc":"2.0","method":"m","params":[1]}', Notification("m", None)),
-        (b'{"jsonrpc":"2.0","id":1,"result":{}}', Response()),
-        (b'{"jsonrpc":"2.0","error":{"code":1,"message":""}}', Response()),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', Response(1, {})),
+        (b'{"jsonrpc":"2.0","id":"x","result":null}', Response("x")),
+        (b'{"jsonrpc":"2.0","id":true,"result":5}', Response(None, 5)),
+        (b'{"jsonrpc":"2.0","error":{"code":1,"message":""}}', Response(failed=True)),
+        (b'{"jsonrpc":"2.0","id":1,"error":null,"result":5}', Response(1, failed=True)),
+        (b'{"id":1,"result":5}', Response(1, failed=True)),
     ],
 )
 def test_a_message_is_read_as_what_it_is(line: bytes, frame: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import fsnotes
 from tests.server.conftest import Vault
-from tests.server.wire import SERVER_KEY, VERSION, Wire, accept, call, envelope, error, request
+from tests.server.wire import FORMS, SERVER_KEY, VERSION, Wire, accept, call, envelope, error, request
 
 SERVER = {"name": "fsnotes", "title": "fsnotes", "version": fsnotes.__version__}
 FORM_REQUIRED: dict[str, Any] = {"requiredCapabilities": {"elicitation": {"form": {}}}}
@@ -415,12 +415,17 @@ def test_a_cancelled_form_can_still_be_answered(notes: Vault) -> None:
 
 def test_a_session_id_and_initialize_change_nothing(notes: Vault) -> None:
     wire = notes.wire
+    before = wire.ask(request(1, "tools/list"))
     params = {
         "protocolVersion": "2025-11-25",
-        "capabilities": {},
+        "capabilities": dict(FORMS),
         "clientInfo": {"name": "c", "version": "1"},
     }
-    refused = wire.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
-    assert refused["error"]["code"] == -32022
+    opened = wire.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    assert opened["result"]["protocolVersion"] == "2025-11-25"
+    wire.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert wire.ask(request(1, "tools/list")) == before
+    # What was declared there is no part of a request that comes with its own envelope.
+    assert wire.refusal("notes_delete", notes.args(title=TITLE), meta=envelope({}))["code"] == -32021
     meta = envelope(**{"Mcp-Session-Id": "s"})
     assert wire.result("notes_list", notes.args(), meta=meta)["isError"] is False

@@ -117,6 +117,9 @@ class NoKernel:
     async def loaded(self, seconds: float) -> None:
         pass
 
+    def end_streams(self) -> None:
+        pass
+
 
 def test_a_large_frame_is_read_where_no_thread_can_be_had_for_it() -> None:
     source, feeding = os.pipe()

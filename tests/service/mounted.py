@@ -252,7 +252,7 @@ def read_only_file_system(household: Household) -> None:
 def full_disk_beneath_the_state(household: Household) -> None:
     """No index can be made there, and a search finds everything all the same."""
     for number in range(300):
-        household.write(f"{number}.md", f"word {number}\n" * 200)
+        household.write(f"{number}.md", f"word {number}\n" * 800)
     state = household.top / "small"
     state.mkdir(mode=0o700)
     mount("-t", "tmpfs", "-o", "size=256k,mode=700", "none", str(state))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fsnotes.access import Principal, Right, Rule
-from fsnotes.config import Choices, Settings, WorkspaceSettings, load
+from fsnotes.config import Choices, Origin, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
 from fsnotes.state import StateFolder
 from sandbox.names import ROOT, RelPath
@@ -31,6 +31,7 @@ def test_home_alone_is_enough(tmp_path: Path) -> None:
         state_dir=str(tmp_path / "home/.local/state/fsnotes"),
         workspaces=(WorkspaceSettings("Notes", str(folder), str(folder), Policy(), ()),),
         rules=(Rule("local:me", "Notes", ROOT, frozenset(Right)),),
+        origin=Origin(folders=frozenset({str(folder)})),
     )
 
 
@@ -42,6 +43,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
         [server]
         state_dir = "state"
         log_level = "info"
+        legacy = false
         max_message_bytes = 100000
         [jail]
         mode = "best-effort"
@@ -87,7 +89,43 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
         decline_memory_seconds=0.0,
         max_message_bytes=100_000,
         log_level="info",
+        legacy=False,
+        origin=Origin(config=str(tmp_path / "config.toml")),
     )
+
+
+def test_what_only_this_command_was_told_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By flags or by the environment: another command would have to be told again. Flags win."""
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "c.toml").write_text("[server]\nstate_dir = 'of the file'\n")
+    monkeypatch.chdir(tmp_path)
+    home, environ = str(tmp_path), {"FSNOTES_CONFIG": "~/c.toml", "FSNOTES_STATE_DIR": "~/s"}
+    config, state = str(tmp_path / "c.toml"), str(tmp_path / "s")
+    told = load(Choices(), principal=ME, environ=environ, home=home)
+    assert told.origin == Origin(config, state)
+    flags = Choices(config="c.toml", state_dir="flag", folders=("vault",))
+    told = load(flags, principal=ME, environ=environ, home=home)
+    assert told.origin == Origin(config, str(tmp_path / "flag"), frozenset({str(tmp_path / "vault")}))
+    told = load(Choices(config="c.toml"), principal=ME, environ={}, home=home)
+    assert (told.origin, told.state_dir) == (Origin(config), str(tmp_path / "of the file"))
+    assert load(Choices(), principal=ME, environ={}, home=home).origin == Origin()
+
+
+@pytest.mark.parametrize(
+    ("text", "flag", "expected"),
+    [
+        ("", None, None),
+        ("legacy = true", None, True),
+        ("legacy = false", None, False),
+        ("legacy = false", "on", True),
+        ("legacy = true", "off", False),
+        ("", "on", True),
+    ],
+)
+def test_older_clients_are_as_the_flag_says_then_as_the_file_does(
+    tmp_path: Path, text: str, flag: str | None, expected: bool | None
+) -> None:
+    assert load_text(tmp_path, f"[server]\n{text}\n", legacy=flag).legacy is expected
 
 
 WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
@@ -98,7 +136,7 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
     [
         ("[serve]\n", "serve"),
         ("[server]\nstatedir = 'x'\n", "statedir"),
-        ("[server]\nlegacy = true\n", "legacy"),
+        ("[server]\nlegacy = 'on'\n", "legacy"),
         ("[server]\nlog_level = 'loud'\n", "log_level"),
         ("[server]\nmax_message_bytes = 1\n", "max_message_bytes"),
         ("[server]\nmax_message_bytes = true\n", "max_message_bytes"),
@@ -107,7 +145,7 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
         ("[confirm]\nttl_seconds = 0\n", "ttl_seconds"),
         ("[confirm]\nttl_seconds = 100000\n", "ttl_seconds"),
         ("[confirm]\nttl_seconds = nan\n", "ttl_seconds"),
-        ("[http]\nport = 1\n", "http"),
+        ("[http]\nport = -1\n", "http"),
         ("workspace = 'x'\n", "workspace"),
         (WORKSPACE + "symlinks = 'follow'\n", "symlinks"),
         (WORKSPACE + "color = 'red'\n", "color"),

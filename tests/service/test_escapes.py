@@ -578,9 +578,9 @@ def test_a_hard_link_is_served_where_the_workspace_says_so(household: Household)
     assert household.files() == {"a.md": b"text", f".trash/{deletion.trash_id}/b.md": b"text"}
 
 
-def test_mounts_are_refused_and_full_or_read_only_disks_lose_nothing(household: Household) -> None:
-    """All cases of `mounted.py`, in a namespace of their own."""
-    run_in_mount_namespace("tests.service.mounted", str(household.top), household.resolver)
+def test_mounts_are_refused_and_full_or_read_only_disks_lose_nothing(inline: Household) -> None:
+    """All cases of `mounted.py`, in a namespace of their own; those that a jail matters to start workers there."""
+    run_in_mount_namespace("tests.service.mounted", str(inline.top), inline.resolver)
 
 
 # -- hidden, ignored, too large, not text ----------------------------------------------------------

@@ -14,7 +14,7 @@ from fsnotes.errors import Busy, FsnotesError, InvalidArgument, LimitReached
 from fsnotes.service import Service
 from tests.service.conftest import ALICE, Household
 
-SECONDS = 10.0
+SECONDS = 5.0
 NOTES = 150
 
 

@@ -25,6 +25,7 @@ from fsnotes.hits import NotesFound
 from fsnotes.service import Service
 from sandbox.errors import WatchUnavailable
 from sandbox.policy import Links, Policy
+from tests.examples import examples
 from tests.notes.index import oracle
 from tests.service.conftest import ALICE, BOB, Household
 
@@ -197,7 +198,11 @@ def test_a_search_finds_what_the_oracle_finds_before_during_and_after_changes(ho
     product.keep_indexes()
     service = product.service
 
-    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+    @settings(
+        max_examples=examples(15, long=25),
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    )
     @given(st.data())
     def finds_the_same(data: st.DataObject) -> None:
         for place in household.vault.iterdir():

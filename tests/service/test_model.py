@@ -47,17 +47,18 @@ from fsnotes.notes.etags import etag
 from fsnotes.outcomes import Asked, Deletion
 from fsnotes.service import Service
 from sandbox.names import OWN_PREFIX
+from tests.examples import examples
 from tests.notes.blocks import load
 from tests.require import has_openat2, require
 from tests.service.conftest import ALICE, Household, accept, decline
 
 SETTINGS = settings(
-    max_examples=20,
+    max_examples=examples(10, long=20),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-AT_LENGTH = settings(SETTINGS, max_examples=120)
+AT_LENGTH = settings(SETTINGS, max_examples=examples(60, long=120))
 
 NAMES = ("a", "b", "Größe", "with space", "x.y")
 FOLDERS = ("", "one/", "one/two/", "Ärger/")

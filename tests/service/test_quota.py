@@ -167,12 +167,12 @@ def test_a_count_without_end_is_busy_and_goes_on_with_the_next_call(
     assert [line[3] for line in inline.audited()] == ["not_counted", "not_counted", "created"]
 
 
-FOLDERS, FILES = 400, 250
+FOLDERS, FILES = 200, 250
 
 
 @pytest.fixture
 def large(household: Household) -> Household:
-    """Set up 100,000 files."""
+    """Set up 50,000 files."""
     for folder in range(FOLDERS):
         place = household.vault / f"f{folder}"
         place.mkdir()

@@ -37,8 +37,8 @@ from fsnotes.server.http.headers import accepts, disagreement, is_json
 from fsnotes.server.http.hosts import Hosts, Origins
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
-from fsnotes.server.listening import LISTEN
 from fsnotes.server.loading import LARGE_FRAME
+from fsnotes.server.subscribing import LISTEN
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,14 @@ class HttpApp:
         self._metadata = None if metadata is None else json.dumps(metadata).encode("ascii")
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, and tell the log of it."""
         exchange = Exchange(scope, receive, send)
+        try:
+            await self._answer_somehow(exchange)
+        finally:
+            exchange.entry.log(exchange.status)
+
+    async def _answer_somehow(self, exchange: Exchange) -> None:
         try:
             reply = await self._answer(exchange)
         except Exception:
@@ -109,7 +115,9 @@ class HttpApp:
         try:
             principal = await self._callers.principal(exchange.headers)
         except Refused as refused:
+            exchange.entry.outcome = refused.reason
             return refused.reply
+        exchange.entry.principal = principal.name
         if not self._limits.enter(principal):
             return later(503, "Too many requests are under way")
         try:
@@ -131,7 +139,9 @@ class HttpApp:
         elif self._metadata is not None and exchange.path in (METADATA, METADATA + self._path):
             found = Reply(200, self._metadata, JSON)
         if found is None:
+            exchange.entry.beside = "elsewhere"
             return line(404, "There is nothing here")
+        exchange.entry.beside = exchange.path.decode("ascii")
         if exchange.method not in ("GET", "HEAD"):
             return line(405, "Only GET is served here", (b"allow", b"GET, HEAD"))
         return found
@@ -157,7 +167,7 @@ class HttpApp:
             case Response():
                 return line(400, "Nothing was asked, so nothing can be answered")
             case Broken() as broken:
-                return message(error_message(broken.id, broken.code, broken.message))
+                return _answered(exchange, error_message(broken.id, broken.code, broken.message))
 
     async def _parse(self, body: bytes) -> Frame:
         if len(body) <= LARGE_FRAME:
@@ -169,17 +179,19 @@ class HttpApp:
         return await parsed
 
     async def _request(self, exchange: Exchange, principal: Principal, request: Request) -> Reply | None:
+        flight = Flight(principal)
+        exchange.entry.asked(request.id, request.method, flight)
         if not accepts(exchange.headers, JSON):
             return line(406, "Answers are application/json or text/event-stream")
         refusal = disagreement(request, exchange.headers)
         if refusal is not None:
-            return message(error_message(request.id, refusal.code, refusal.message, refusal.data))
+            refused = error_message(request.id, refusal.code, refusal.message, refusal.data)
+            return _answered(exchange, refused)
         is_stream = request.method == LISTEN
         if is_stream and not accepts(exchange.headers, EVENTS):
             return line(406, "A subscription is answered by text/event-stream")
-        flight = Flight(principal)
         if not self._front.is_work(request.method):
-            return message(await self._front.answer(request, flight))
+            return _answered(exchange, await self._front.answer(request, flight))
         flight.refusal = self._limits.begin(principal)
         if is_stream and flight.refusal is None:
             self._limits.end(principal)  # it is no work while it waits, and is counted as a stream
@@ -205,7 +217,7 @@ class HttpApp:
                 try:
                     streamed = await notices.relay(exchange, task)
                 except BaseException:
-                    flight.abandoned = True  # nothing can be sent any more
+                    flight.abandon()  # nothing can be sent any more
                     raise
                 answer = await task
             else:
@@ -217,7 +229,7 @@ class HttpApp:
         if streamed:
             await exchange.event(answer, last=True)
         else:
-            await exchange.reply(message(answer))
+            await exchange.reply(_answered(exchange, answer))
         if flight.afterwards is not None:
             await self._front.finish(flight)
         return None
@@ -237,5 +249,11 @@ class HttpApp:
             self._idle = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._idle}, timeout=seconds)
         for flight in self._flights:
-            flight.abandoned = True
+            flight.abandon()
         return not self._limits.requests
+
+
+def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
+    """Return the response that carries *answer*, and note what comes out of the request."""
+    exchange.entry.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
+    return message(answer)

@@ -27,11 +27,12 @@ WAIT_SECONDS: Final = 10.0
 
 
 class Refused(Exception):
-    """The request is nobody's: what is answered."""
+    """The request is nobody's: what is answered, and the reason for the log."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, reason: str) -> None:
         super().__init__(reply.status)
         self.reply = reply
+        self.reason = reason
 
 
 class Callers:
@@ -50,24 +51,23 @@ class Callers:
             return self._local
         token = bearer(headers)
         if token is None:
-            raise Refused(_challenge(401, authenticator.challenge))
+            raise Refused(_challenge(401, authenticator.challenge), "no bearer token")
         try:
             return authenticator.known(token) or await self._identify(authenticator, token)
         except Unauthenticated as error:
-            logger.info("not authenticated: %s", error.reason)
             if error.status == 503:
-                raise Refused(later(503, "Who calls cannot be found out now")) from None
-            raise Refused(_challenge(error.status, error.challenge)) from None
+                raise Refused(later(503, "Who calls cannot be found out now"), error.reason) from None
+            raise Refused(_challenge(error.status, error.challenge), error.reason) from None
         except Exception as error:
             if isinstance(error, Refused):
                 raise
             # Whatever it is, it proves nobody. The token may be part of its text, so that is not logged.
             logger.error("a credential could not be looked into: %s", type(error).__name__)
-            raise Refused(later(503, "Who calls cannot be found out now")) from None
+            raise Refused(later(503, "Who calls cannot be found out now"), "a fault") from None
 
     async def _identify(self, authenticator: Authenticator, token: str) -> Principal:
         if self._waiting >= MAX_WAITING:
-            raise Refused(later(503, "Too many callers are being identified"))
+            raise Refused(later(503, "Too many callers are being identified"), "too many at once")
         self._waiting += 1
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, authenticator.identify, token)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from fsnotes.server.flights import Flight
+from fsnotes.server.http.access_log import Entry
 from fsnotes.server.http.bodies import Place, Receive, declared, read_body
 from fsnotes.server.http.headers import Headers
 from fsnotes.server.http.replies import ALWAYS, Reply, Send, encoded, send_reply
@@ -34,7 +35,13 @@ class Exchange:
         self._receive = receive
         self._send = send
         self._is_read = declared(self.headers) == 0
-        self.is_begun = False
+        self.status: int | None = None
+        self.entry = Entry()
+
+    @property
+    def is_begun(self) -> bool:
+        """Say whether the response has begun."""
+        return self.status is not None
 
     async def body(self, place: Place, *, limit: int, seconds: float) -> bytes:
         """Return the body of the request. Raises what `read_body` raises."""
@@ -44,7 +51,7 @@ class Exchange:
 
     async def reply(self, reply: Reply) -> None:
         """Send a whole response. Where the request was not read to its end, the connection ends with it."""
-        self.is_begun = True
+        self.status = reply.status
         await send_reply(self._send, reply, close=not self._is_read)
 
     async def is_gone(self) -> bool:
@@ -60,11 +67,11 @@ class Exchange:
         """Tell *flight* when nobody waits for its answer any more."""
         while (await self._receive())["type"] == "http.request":
             pass
-        flight.abandoned = True
+        flight.abandon()
 
     async def begin_events(self) -> None:
         """Begin a response that is a stream of events."""
-        self.is_begun = True
+        self.status = 200
         fields = [*ALWAYS, (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
         await self._send({"type": "http.response.start", "status": 200, "headers": fields})
 

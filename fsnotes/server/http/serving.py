@@ -1,6 +1,6 @@
-"""Serves a product over HTTP until it is told to end: binds, takes signals, drains.
+"""Serves a product over HTTP until it is told to end: takes signals, drains.
 
-Who may be served where is decided here: without authentication, on loopback alone.
+Where is decided in `listening`; what several processes owe each other, in `parent` and `child`.
 """
 
 from __future__ import annotations
@@ -10,72 +10,50 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from fsnotes.errors import ConfigurationError
-from fsnotes.http_settings import DEFAULT_RATE, HttpSettings, is_loopback
+from fsnotes.http_settings import DEFAULT_RATE, HttpSettings
 from fsnotes.server.http.app import HttpApp
 from fsnotes.server.http.callers import Callers
 from fsnotes.server.http.connections import Bounds, connections_within
 from fsnotes.server.http.hosts import Hosts, Origins, default_hosts
 from fsnotes.server.http.limits import Limits
+from fsnotes.server.http.listening import BACKLOG
 from fsnotes.server.loading import ServerSettings, front_of
 
 if TYPE_CHECKING:
     from fsnotes.identity import Authenticator
+    from fsnotes.server.http.child import Child
     from fsnotes.wiring import Product
 
 logger = logging.getLogger(__name__)
 
 INTERRUPTED: Final = 130
-BACKLOG: Final = 512
+FEW: Final = 1
+"""How many connections one of several processes takes in a turn: all that wait would be too many for one of them."""
 
 CLOSE_SECONDS: Final = 1
 """How long connections may take to end once nothing is under way any more."""
 
 
 class _Server(uvicorn.Server):
-    """The server as it runs here: its signals are ours."""
+    """The server as it runs here: its signals are ours, and *begun* is called once it takes connections."""
+
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._begun = begun
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._begun()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def bind(settings: HttpSettings, *, authenticated: bool) -> socket.socket:
-    """Return a listening socket on the address that *settings* name.
-
-    Raises ConfigurationError where that cannot be had, or is not loopback though callers are not *authenticated*.
-    """
-    where = f"{settings.host}:{settings.port}"
-    try:
-        found = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"[http] host: {settings.host!r} is no address of this machine") from error
-    family, kind, protocol, _, address = found[0]
-    if not authenticated and not is_loopback(str(address[0])):
-        raise ConfigurationError(
-            f"[http] host: {settings.host!r} can be reached from elsewhere, so callers must be told apart:"
-            " set [http] auth, or serve on 127.0.0.1"
-        )
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-        listening.settimeout(0)
-    except OSError as error:
-        listening.close()
-        raise ConfigurationError(f"[http] {where}: {error.strerror}") from error
-    return listening
 
 
 def serve_http(
@@ -85,12 +63,16 @@ def serve_http(
     *,
     listening: socket.socket,
     authenticator: Authenticator | None,
+    child: Child | None = None,
 ) -> int:
     """Serve *product* on the socket *listening* until a signal ends it, and return the exit code.
 
     0 on SIGTERM, 130 on SIGINT. From the signal on, new requests are refused and those under way are answered, for as
     long as the settings allow; a second signal ends the process at once. What is still running then is left behind by
     ending the process: every change survives that, as it survives a kill. Must run in the main thread.
+
+    A *child* tells its parent when it serves, and takes a second signal for the first once more: whoever ends a whole
+    group of processes signals it beside its parent, which kills it when it is not to be waited for.
     """
     front = front_of(product, settings)
     callers = Callers(authenticator, product.principal)
@@ -116,7 +98,8 @@ def serve_http(
     )
     shown = f"[{http.host}]" if ":" in http.host else http.host
     logger.info("serving on http://%s:%d%s", shown, port, http.path)
-    code = asyncio.run(_run(app, _config(app, http), listening, drain_seconds=http.drain_seconds))
+    config = _config(app, http, turn=BACKLOG if child is None else FEW)
+    code = asyncio.run(_run(app, config, listening, drain_seconds=http.drain_seconds, child=child))
     front.close()
     callers.close()
     if front.is_busy:
@@ -125,7 +108,7 @@ def serve_http(
     return code
 
 
-def _config(app: HttpApp, http: HttpSettings) -> uvicorn.Config:
+def _config(app: HttpApp, http: HttpSettings, *, turn: int) -> uvicorn.Config:
     # What it warns of is what strangers send; `connections` logs that, where anybody wants to know.
     logging.getLogger("uvicorn").setLevel(max(logging.ERROR, logging.getLogger().level))
     bounds = Bounds(http.max_connections, http.head_seconds, http.send_seconds)
@@ -139,21 +122,28 @@ def _config(app: HttpApp, http: HttpSettings) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        backlog=BACKLOG,
+        backlog=turn,
         timeout_keep_alive=http.idle_seconds,  # type: ignore[arg-type]  # a float does for the timer it becomes
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
 
 
 async def _run(
-    app: HttpApp, config: uvicorn.Config, listening: socket.socket, *, drain_seconds: float
+    app: HttpApp,
+    config: uvicorn.Config,
+    listening: socket.socket,
+    *,
+    drain_seconds: float,
+    child: Child | None,
 ) -> int:
     loop = asyncio.get_running_loop()
-    server = _Server(config)
+    server = _Server(config, (lambda: None) if child is None else child.tell_serving)
     codes: list[int] = []
     ended = asyncio.Event()
 
     def end(code: int) -> None:
+        if codes and child is not None:
+            return
         if codes:
             os._exit(code)  # asked twice: whoever asks does not want to wait
         codes.append(code)

@@ -12,6 +12,7 @@ from fsnotes.errors import NotText
 from fsnotes.notes.index.matching import Matcher, Subject
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import MAX_CHARACTERS, MAX_LINES, Line, snippets
+from tests.examples import examples
 from tests.notes.index import oracle
 from tests.notes.proportion import best, hold_to_proportion
 
@@ -93,7 +94,7 @@ def test_what_must_not_stand_there_as_typed_may_stand_there_otherwise() -> None:
     assert means("x -foo_bar", "x foo bar")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100, long=200), deadline=None)
 @given(st.data())
 def test_the_matcher_finds_what_the_oracle_finds(data: st.DataObject) -> None:
     path = data.draw(oracle.folders) + data.draw(st.sampled_from(["a", "abc", "漢字設 b", "note"])) + ".md"

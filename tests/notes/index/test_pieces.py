@@ -14,6 +14,7 @@ from fsnotes.notes.index.matching import Matcher
 from fsnotes.notes.index.pieces import OVERLAP, PIECE, TooLargeToKnow, look_through
 from fsnotes.notes.index.queries import parse
 from fsnotes.notes.index.snippets import Line
+from tests.examples import examples
 from tests.notes.index import oracle
 from tests.notes.proportion import hold_to_proportion
 
@@ -31,7 +32,7 @@ def test_a_query_means_a_large_note_as_the_oracle_says(monkeypatch: pytest.Monke
     monkeypatch.setattr(pieces, "OVERLAP", 32)
     seen: list[str] = []
 
-    @settings(max_examples=600, deadline=None, phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=examples(200, long=600), deadline=None, phases=[Phase.explicit, Phase.generate])
     @given(
         oracle.queries,
         st.sampled_from(["a.md", "ab/x2.md", "漢字/bex.md"]).flatmap(oracle.notes),

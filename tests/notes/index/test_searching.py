@@ -17,6 +17,7 @@ from fsnotes.notes.index.answering import look_through, page
 from fsnotes.notes.index.known import Known
 from fsnotes.notes.index.reader import Standing
 from fsnotes.notes.index.searching import Position
+from tests.examples import examples
 from tests.notes.index import oracle
 from tests.notes.index.shelves import Shelf
 
@@ -32,7 +33,7 @@ PATHS = ["a.md", "abc.md", "a/b.md", "a/漢字設 b.md", "ab/x2/note.md", "b/c.m
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(20, long=40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from sandbox.jail.report import LAYERS, LayerName, LayerState, Level, Report
@@ -194,6 +196,14 @@ def attempts_of(proof: tuple[str, ...]) -> set[str]:
     return {each.split(":")[0] for each in proof}
 
 
+@cache
+def whole_report(identity: Identity, want: str, kind: str) -> Report:
+    """Return the report of a worker on this host as it is, which is the same for each layer."""
+    report = launch([WHO], identity=identity, level=want, kind=kind)[WHO].report
+    assert report is not None
+    return report
+
+
 NOTHING_DONE: dict[LayerName, str] = {
     "landlock": "Landlock that does nothing",
     "seccomp": "seccomp that does nothing",
@@ -219,10 +229,8 @@ def test_each_attempt_proves_its_own_layer_and_no_other_one_would_refuse_it(
 ) -> None:
     """Without the layer every one of its attempts works, though all the others stand."""
     need_level(identity, Level(want))
-    order = {"identity": identity, "level": want, "kind": kind}
-    whole = launch([WHO], **order)[WHO].report  # type: ignore[arg-type]  # a dict of these
-    broken = launch([WHO], **order, host=NOTHING_DONE[layer])[WHO].report  # type: ignore[arg-type]  # a dict of these
-    assert whole is not None
+    whole = whole_report(identity, want, kind)
+    broken = launch([WHO], identity=identity, level=want, kind=kind, host=NOTHING_DONE[layer])[WHO].report
     assert broken is not None
     proven = whole.layer(layer)
     assert proven.state is ON

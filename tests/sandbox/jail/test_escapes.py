@@ -133,7 +133,8 @@ def runs() -> Runs:
     """The attempts for every account, level and kind that can be had, made once; launchers run beside each other."""
     need_level("user", Level.CONTAINED)
     wanted = [run for run in RUNS if run.identity == "user" or os.geteuid() == 0]
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    # Most of the time they wait for the kernel to take namespaces down, so more of them than there are processors.
+    with ThreadPoolExecutor(max_workers=3 * (os.cpu_count() or 1)) as pool:
         found = pool.map(
             lambda run: launch(
                 run.attempts,

@@ -59,9 +59,11 @@ def serve(folder: Path, **how: Any) -> Served:
     assert process.stdout is not None
     served = Served(process, int(process.stdout.readline()), folder)
     end = time.monotonic() + SECONDS
+    hosts = how.get("http", {}).get("allowed_hosts")
+    named = {"Host": hosts[0]} if hosts else {}
     while True:
         with served.connect() as raw:
-            if raw.get("/readyz").status == 200:
+            if raw.get("/readyz", **named).status == 200:
                 return served
         assert time.monotonic() < end
         time.sleep(0.02)

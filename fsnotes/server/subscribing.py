@@ -114,7 +114,7 @@ class _Stream:
         self._loop = asyncio.get_running_loop()
         self._bell = asyncio.Event()
         self._over = asyncio.Event()
-        flight.when_abandoned = self.end
+        flight.on_abandon = self.end
 
     def end(self) -> None:
         """Tell nothing more."""
