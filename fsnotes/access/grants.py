@@ -140,6 +140,18 @@ class Access:
                     return Grant(principal, workspace, right, folders, mint=_MINT)
         raise NotAllowed("no such grant")
 
+    def name_of(self, principal: Principal, workspace_uri: str) -> str | None:
+        """Return the name of the workspace that *workspace_uri* means, None unless *principal* holds something there.
+
+        For who tells operators of a call: it proves nothing.
+        """
+        try:
+            uri = FileUri.parse(workspace_uri)
+        except InvalidUri:
+            return None
+        held = (each.workspace for each in self.visible(principal))
+        return next((workspace.name for workspace in held if workspace.is_named_by(uri)), None)
+
     def held(self, principal: Principal, right: Right) -> tuple[Grant, ...]:
         """Return the grants of *right* in every workspace in which *principal* holds it, in configuration order."""
         return tuple(
@@ -168,18 +180,6 @@ class Access:
             below = [rest for own in grant.workspace.uris if (rest := asked.relative_to(own))]
             found += [(grant, rest) for rest in below]
         return tuple(sorted(found, key=lambda each: len(each[1])))
-
-    def name_of(self, principal: Principal, workspace_uri: str) -> str | None:
-        """Return the name of the workspace that *workspace_uri* means, None unless *principal* holds something there.
-
-        For who tells operators of a call: it proves nothing.
-        """
-        try:
-            uri = FileUri.parse(workspace_uri)
-        except InvalidUri:
-            return None
-        held = (each.workspace for each in self.visible(principal))
-        return next((workspace.name for workspace in held if workspace.is_named_by(uri)), None)
 
     def visible(self, principal: Principal) -> tuple[Held, ...]:
         """List what *principal* holds: each workspace and folder with its rights, in configuration order.

@@ -77,7 +77,7 @@ class Caller:
         if tool is None:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
         flight = asked.flight
-        flight.tool = tool.name
+        flight.tool, flight.outcome = tool.name, None
         span = None if self._tracing is None else self._begin_span(self._tracing, tool, arguments, asked)
         try:
             result = await self._answer(tool, arguments, asked)
@@ -112,6 +112,17 @@ class Caller:
             return self._failed(failure, asked)
         return result
 
+    def _failed(self, failure: Failure, asked: Asked) -> Result:
+        asked.flight.outcome = failure.slug
+        return results.failed(failure)
+
+    def _begin_span(
+        self, tracing: Tracing, tool: Tool, arguments: Mapping[str, Any], asked: Asked
+    ) -> Span | None:
+        uri = arguments.get("workspaceUri")
+        workspace = self._service.name_of(self._call_of(asked), uri) if isinstance(uri, str) else None
+        return tracing.begin(tool.name, workspace, asked.envelope)
+
     async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
         """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
         if asked.flight.refusal is not None:
@@ -141,17 +152,6 @@ class Caller:
         except FsnotesError as error:
             raise refused(error, {}) from error
         return opened
-
-    def _failed(self, failure: Failure, asked: Asked) -> Result:
-        asked.flight.outcome = failure.slug
-        return results.failed(failure)
-
-    def _begin_span(
-        self, tracing: Tracing, tool: Tool, arguments: Mapping[str, Any], asked: Asked
-    ) -> Span | None:
-        uri = arguments.get("workspaceUri")
-        workspace = self._service.name_of(self._call_of(asked), uri) if isinstance(uri, str) else None
-        return tracing.begin(tool.name, workspace, asked.envelope)
 
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
         if asked.flight.abandoned:

@@ -16,9 +16,9 @@ class Flight:
 
     `on_abandon` is what is to be done at once then; `afterwards` is what is due once the answer has left the process,
     and `notify` sends a notification before that.
-    `refusal` is what a call fails with at once: its transport has counted too many. `tool`, `outcome` and `trace_id`
-    are for who tells operators of it: the name of a tool there is, and the result's type, the slug of a failure, the
-    code of an error, or `crash`.
+    `refusal` is what a call fails with at once: its transport has counted too many. `tool`, `outcome` and
+    `trace_id` are for who tells operators of it: the name of a tool there is, and the result's type, the slug of a
+    failure, the code of an error, or `crash`.
 
     A request that stays under way is told of changes by `tell`, on the event loop: it sends a notification if there is
     room for one, and says whether there was. That is done for as long as the transport can `vouch` for the principal,
@@ -26,7 +26,7 @@ class Flight:
     """
 
     __slots__ = (
-        "abandoned",
+        "_abandoned",
         "afterwards",
         "notify",
         "on_abandon",
@@ -41,7 +41,7 @@ class Flight:
 
     def __init__(self, principal: Principal) -> None:
         self.principal = principal
-        self.abandoned = False
+        self._abandoned = False
         self.on_abandon: Callable[[], None] | None = None
         self.tell: Callable[[dict[str, Any]], bool] | None = None
         self.vouch: Callable[[], Awaitable[bool]] | None = None
@@ -55,7 +55,16 @@ class Flight:
     def abandon(self) -> None:
         """Note that the answer is no longer wanted; on the event loop."""
         self.abandoned = True
-        if self.on_abandon is not None:
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the answer is no longer wanted; set on the event loop."""
+        return self._abandoned
+
+    @abandoned.setter
+    def abandoned(self, value: bool) -> None:
+        self._abandoned = value
+        if value and self.on_abandon is not None:
             self.on_abandon()
 
     def is_abandoned(self) -> bool:

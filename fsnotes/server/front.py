@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING, Any, Final
 import fsnotes
 from fsnotes.failures import CRASH, INTERNAL_ERROR
 from fsnotes.server.calling import Asked, Caller, take_echo
-from fsnotes.server.envelope import METHOD_NOT_FOUND, SUPPORTED_VERSIONS, Envelope, Refusal, open_envelope
+from fsnotes.server.envelope import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    SUPPORTED_VERSIONS,
+    Envelope,
+    Refusal,
+    open_envelope,
+)
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
-from fsnotes.server.methods import METHODS, methods
+from fsnotes.server.listening import LISTEN, Listening, is_plain_listen
+from fsnotes.server.methods import methods
 from fsnotes.server.plain import is_plain, is_plain_call
 from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
-from fsnotes.server.subscribing import LISTEN, Listening, is_plain_listen
 from fsnotes.server.tool import Echo
 from fsnotes.server.tools import offered
+from fsnotes.server.weighing import is_overweight
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
@@ -91,6 +99,7 @@ class Front:
             "tools/list": _signed(tool_list(read_only=read_only)),
         }
         self._methods = methods(read_only=read_only)
+        self._names = frozenset({*self._fixed, *self._methods, "tools/call", LISTEN})
         self._listening = Listening(caller)
         self._kernel: Kernel | None = None
         self._loaded: asyncio.Future[None] | None = None
@@ -110,9 +119,13 @@ class Front:
         """Say whether the kernel is being loaded."""
         return self._loaded is not None and not self._loaded.done()
 
+    def knows(self, method: str) -> bool:
+        """Say whether there is such a method."""
+        return method in self._names
+
     def is_work(self, method: str) -> bool:
         """Say whether what *method* asks for is done by a call, and not known beforehand."""
-        return method in METHODS and method not in self._fixed
+        return method in self._names and method not in self._fixed
 
     def _load(self) -> asyncio.Future[None]:
         """Begin to load the kernel, in a thread of its own."""
@@ -146,9 +159,11 @@ class Front:
         if isinstance(envelope, Refusal):
             return error_message(request.id, envelope.code, envelope.message, envelope.data)
         flight.trace_id = envelope.trace_id
-        if request.method not in METHODS:
+        if request.method not in self._names:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
         params = request.params or {}
+        if is_overweight(request.method, params):
+            return error_message(request.id, INVALID_PARAMS, "Too much beside the arguments")
         if request.method in self._fixed and is_plain(params):
             return result_message(request.id, self._fixed[request.method])
         if request.method == "tools/call" and is_plain_call(params):

@@ -27,11 +27,11 @@ from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.front import NAME, TTL_MS, crash_message, discovery, tool_list
+from fsnotes.server.listening import LISTEN, Listening
 from fsnotes.server.method import Method
 from fsnotes.server.methods import methods
 from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
-from fsnotes.server.subscribing import LISTEN, Listening
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions

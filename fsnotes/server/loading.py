@@ -13,7 +13,7 @@ from fsnotes.service import MAX_WAITING
 
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
-    from fsnotes.server.subscribing import Listening
+    from fsnotes.server.listening import Listening
     from fsnotes.wiring import Product
 
 SPARE_CALLS: Final = 16
@@ -22,8 +22,8 @@ SPARE_CALLS: Final = 16
 Where a workspace hangs, so does each call that it has admitted. So that it takes no other's places, there are places
 for all that can hang; one call more is refused. Each that is stuck has a thread of its own."""
 
-LARGE_FRAME: Final = 262_144
-"""A frame with more bytes than this is parsed in a thread.
+LARGE_FRAME: Final = 65_536
+"""A frame with more bytes than this is parsed in a thread: one with as many values as it can hold takes some 10 ms.
 
 Python runs one thread at a time, so this keeps the loop from being held for all of it, not from being slowed;
 what bounds the time itself is how many values a frame may hold."""

@@ -5,20 +5,11 @@ What each does is in the module of its family; who may do what is left to the se
 
 from __future__ import annotations
 
-from typing import Final
-
 from fsnotes.server.method import Method
 from fsnotes.server.prompting import getting
 from fsnotes.server.resourcing import RESOURCING
-from fsnotes.server.subscribing import LISTEN
 
 
 def methods(*, read_only: bool) -> dict[str, Method]:
     """Return the methods by their names; *read_only* leaves out what leads to a change."""
     return {method.name: method for method in (*RESOURCING, getting(read_only=read_only))}
-
-
-METHODS: Final = frozenset(
-    {"server/discover", "tools/list", "tools/call", "prompts/list", LISTEN, *methods(read_only=False)}
-)
-"""The names of all methods, those of tools too."""

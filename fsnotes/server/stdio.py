@@ -174,9 +174,9 @@ class _Connection:
 
     async def _drain(self) -> None:
         self._input.close()
-        self._front.end_streams()
         if self._peer is not None:
             self._peer.close()  # no answer to a form can be read any more
+        self._front.end_streams()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.drain_seconds
         # Again and again: a large frame that has been parsed by then is one more call, which may need the kernel.

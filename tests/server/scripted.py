@@ -1,9 +1,10 @@
 """A server whose service does what the path of a note says: to make calls wait, fail and crash on demand.
 
-`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go, that of `report/N` reports progress N
-times, and that of `report late/PATH` once PATH.go is there, long after its answer. `notes_create` of PATH with the
-content `wait` waits as well; answering a deletion makes the file that is its state. Started with a third argument, it
-serves older clients too, whose forms are open for so many seconds.
+`notes_read` of `wait/PATH` makes the file PATH.begun and waits for PATH.go (`report and wait/PATH` reports progress
+before), that of `report/N` reports progress N times, and that of `report late/PATH` once PATH.go is there, long after
+its answer. `notes_create` of PATH with the content `wait` waits as well; answering a deletion makes the file that is
+its state. Started with a third argument, it serves older clients too, whose forms are open for so many
+seconds.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class ScriptedService:
     def read(self, call: Call, workspace_uri: str, path: str, **part: Any) -> NoteRead:
         kind, _, name = path.partition("/")
         match kind:
-            case "wait":
+            case "wait" | "report and wait":
+                if kind != "wait":
+                    call.report(0, 10, "of it")
                 self._wait(name)
                 if call.abandoned():
                     (self._folder / f"{name}.abandoned").touch()

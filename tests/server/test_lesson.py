@@ -65,7 +65,12 @@ def test_discovery_advertises_tools_without_roots(notes: Vault) -> None:
     instructions = result.pop("instructions")
     assert result == {
         "supportedVersions": [VERSION],
-        "capabilities": {"tools": {}},
+        "capabilities": {
+            "completions": {},
+            "prompts": {},
+            "resources": {"listChanged": True, "subscribe": True},
+            "tools": {},
+        },
         "resultType": "complete",
         "ttlMs": 3_600_000,
         "cacheScope": "public",

@@ -111,13 +111,10 @@ def test_relief_is_told_once_the_reader_has_caught_up(pipe: tuple[int, int]) -> 
 class NoKernel:
     """A front that answers nothing: what is tested is what comes before it."""
 
-    def load(self) -> None:
+    def end_streams(self) -> None:
         pass
 
     async def loaded(self, seconds: float) -> None:
-        pass
-
-    def end_streams(self) -> None:
         pass
 
 

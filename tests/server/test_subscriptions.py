@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fsnotes.server.subscribing import MOST_OF_ONE, MOST_URIS, PAUSE_SECONDS, is_plain_listen
+from fsnotes.server.listening import MOST_OF_ONE, MOST_URIS, PAUSE_SECONDS, is_plain_listen
 from tests.server.conftest import Vault
 from tests.server.http.conftest import Served, serving  # noqa: F401 - a fixture
 from tests.server.http.raw import SECONDS, Raw, posted

@@ -23,11 +23,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from fsnotes.access import Principal
-from fsnotes.server.calling import Caller
+from fsnotes.server.calling import Asked, Caller
+from fsnotes.server.envelope import Envelope
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Request
 from fsnotes.server.front import Front
 from fsnotes.server.kernel import Kernel
+from fsnotes.server.tool import Echo
 from fsnotes.server.tracing import Tracing, tracing_from
 from tests.server.scripted import ScriptedService
 from tests.server.wire import FORMS, ROOT, Wire, call, envelope
@@ -122,6 +124,23 @@ def test_what_fails_is_a_span_with_the_slug_or_the_code_and_nothing_else(
     assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, None)
     assert (span.parent, list(span.events)) == (None, [])
     assert CANARY not in span.to_json()
+
+
+def test_a_second_call_of_one_flight_has_an_outcome_of_its_own(tmp_path: Path) -> None:
+    """As where an older client is asked in between."""
+    caller = Caller(cast("Any", Named(tmp_path)), read_only=False, max_calls=4)
+    flight = Flight(Principal("p"))
+
+    async def both() -> list[str | None]:
+        outcomes = []
+        for path in ("forbidden/a", "a/b"):
+            asked = Asked(1, Envelope("2026-07-28", {}, None), Echo(), flight)
+            await caller.call("notes_read", {"workspaceUri": "file:///x", "path": path}, asked)
+            outcomes.append(flight.outcome)
+        return outcomes
+
+    assert asyncio.run(both()) == ["not_allowed", "complete"]
+    caller.close()
 
 
 def test_a_form_is_no_failure_and_a_call_too_many_is_one(tmp_path: Path) -> None:

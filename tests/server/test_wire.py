@@ -604,8 +604,8 @@ def test_a_large_last_frame_that_is_still_being_parsed_at_the_end_is_answered(va
     vault.write("a.md", "text")
     with vault.serve("--jail", "off") as wire:
         wire.call("notes_workspaces")
-        meta = envelope(padding=[1] * (LARGE_FRAME // 2))
-        last = call(7, "notes_create", vault.args(path="last", content="x"), meta=meta)
+        padding = {"unasked": "\u00e9" * (4 * LARGE_FRAME)}  # it belongs to no form, and takes long to parse
+        last = call(7, "notes_create", vault.args(path="last", content="x"), inputResponses=padding)
         wire.send_raw(json.dumps(last).encode())
         wire.end_input()
         assert wire.receive()["result"]["structuredContent"]["path"] == "last.md"

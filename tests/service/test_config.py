@@ -146,6 +146,7 @@ WORKSPACE = '[[workspace]]\nname = "n"\npath = "vault"\n'
         ("[confirm]\nttl_seconds = 100000\n", "ttl_seconds"),
         ("[confirm]\nttl_seconds = nan\n", "ttl_seconds"),
         ("[http]\nport = -1\n", "http"),
+        ("[http]\nworkers = 65\n", "workers"),
         ("workspace = 'x'\n", "workspace"),
         (WORKSPACE + "symlinks = 'follow'\n", "symlinks"),
         (WORKSPACE + "color = 'red'\n", "color"),

@@ -13,7 +13,6 @@ from typing import Final
 
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import RequestId
-from fsnotes.server.methods import METHODS
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +37,10 @@ class Entry:
         self.principal: str | None = None
         self.request_id: str | None = None
 
-    def asked(self, request_id: RequestId, method: str, flight: Flight) -> None:
-        """Take note of what is asked."""
+    def asked(self, request_id: RequestId, method: str | None, flight: Flight) -> None:
+        """Take note of what is asked; *method* None for one that there is not."""
         self.request_id = str(request_id)[:MAX_ID]
-        self.method = method if method in METHODS else OTHER
+        self.method = OTHER if method is None else method
         self.flight = flight
 
     def log(self, status: int | None) -> None:

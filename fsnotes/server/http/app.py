@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 from fsnotes.access import Principal
+from fsnotes.errors import LimitReached
 from fsnotes.identity import Authenticator
 from fsnotes.server.envelope import token_of
 from fsnotes.server.flights import Flight
@@ -37,8 +38,8 @@ from fsnotes.server.http.headers import accepts, disagreement, is_json
 from fsnotes.server.http.hosts import Hosts, Origins
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
+from fsnotes.server.listening import LISTEN
 from fsnotes.server.loading import LARGE_FRAME
-from fsnotes.server.subscribing import LISTEN
 
 logger = logging.getLogger(__name__)
 
@@ -118,11 +119,16 @@ class HttpApp:
             exchange.entry.outcome = refused.reason
             return refused.reply
         exchange.entry.principal = principal.name
+        exchange.is_proven = True
         if not self._limits.enter(principal):
             return later(503, "Too many requests are under way")
         try:
+            # A call of a tool too many is answered like any other that fails, where that can be had for little.
+            wait = self._limits.spend(principal)
+            if wait and not exchange.is_short_call(LARGE_FRAME):
+                return _too_often(wait)
             with self._room.place(principal) as place:
-                return await self._admitted(exchange, principal, place)
+                return await self._admitted(exchange, principal, place, wait)
         finally:
             self._limits.leave(principal)
             if not self._limits.requests and self._idle is not None and not self._idle.done():
@@ -146,7 +152,9 @@ class HttpApp:
             return line(405, "Only GET is served here", (b"allow", b"GET, HEAD"))
         return found
 
-    async def _admitted(self, exchange: Exchange, principal: Principal, place: Place) -> Reply | None:
+    async def _admitted(
+        self, exchange: Exchange, principal: Principal, place: Place, wait: int
+    ) -> Reply | None:
         if not is_json(exchange.headers):
             return line(415, "The body must be application/json in UTF-8, not compressed")
         try:
@@ -159,9 +167,12 @@ class HttpApp:
             return later(503, "Too many messages are being read")
         except Gone:
             return None
-        match await self._parse(body):
+        frame = await self._parse(body)
+        if wait and not (isinstance(frame, Request) and frame.method == "tools/call"):
+            return _too_often(wait)
+        match frame:
             case Request() as request:
-                return await self._request(exchange, principal, request)
+                return await self._request(exchange, principal, request, wait)
             case Notification():
                 return ACCEPTED  # nothing is done: this revision has none for this transport, and a call needs an id
             case Response():
@@ -178,9 +189,13 @@ class HttpApp:
             return parse_frame(body)
         return await parsed
 
-    async def _request(self, exchange: Exchange, principal: Principal, request: Request) -> Reply | None:
+    async def _request(
+        self, exchange: Exchange, principal: Principal, request: Request, wait: int
+    ) -> Reply | None:
         flight = Flight(principal)
-        exchange.entry.asked(request.id, request.method, flight)
+        exchange.entry.asked(
+            request.id, request.method if self._front.knows(request.method) else None, flight
+        )
         if not accepts(exchange.headers, JSON):
             return line(406, "Answers are application/json or text/event-stream")
         refusal = disagreement(request, exchange.headers)
@@ -192,7 +207,7 @@ class HttpApp:
             return line(406, "A subscription is answered by text/event-stream")
         if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
-        flight.refusal = self._limits.begin(principal)
+        flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
         if is_stream and flight.refusal is None:
             self._limits.end(principal)  # it is no work while it waits, and is counted as a stream
         self._flights.add(flight)
@@ -217,7 +232,7 @@ class HttpApp:
                 try:
                     streamed = await notices.relay(exchange, task)
                 except BaseException:
-                    flight.abandon()  # nothing can be sent any more
+                    flight.abandoned = True  # nothing can be sent any more
                     raise
                 answer = await task
             else:
@@ -249,7 +264,7 @@ class HttpApp:
             self._idle = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._idle}, timeout=seconds)
         for flight in self._flights:
-            flight.abandon()
+            flight.abandoned = True
         return not self._limits.requests
 
 
@@ -257,3 +272,7 @@ def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
     """Return the response that carries *answer*, and note what comes out of the request."""
     exchange.entry.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
     return message(answer)
+
+
+def _too_often(wait: int) -> Reply:
+    return line(429, "Too many requests per second", (b"retry-after", b"%d" % wait))

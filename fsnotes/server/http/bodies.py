@@ -30,14 +30,13 @@ class Gone(Exception):
 
 
 class Room:
-    """How many bytes of bodies are held at once, of which one principal has three quarters at most.
+    """How many bytes of bodies are held at once, of which one principal has no more than it leaves free.
 
     For the event loop alone.
     """
 
     def __init__(self, size: int) -> None:
         self._left = size
-        self._most_of_one = size - size // 4
         self._held: Counter[str] = Counter()
 
     def place(self, principal: Principal) -> Place:
@@ -46,7 +45,9 @@ class Room:
 
     def take(self, owner: str, size: int) -> None:
         """Hold *size* bytes more for *owner*. Raises NoRoom."""
-        if size > self._left or self._held[owner] + size > self._most_of_one:
+        # The first that one holds may take up all that is left.
+        held = self._held.get(owner, 0)
+        if size > self._left or (held and held + size > self._left - size):
             raise NoRoom
         self._left -= size
         self._held[owner] += size

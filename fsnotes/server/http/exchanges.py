@@ -36,12 +36,18 @@ class Exchange:
         self._send = send
         self._is_read = declared(self.headers) == 0
         self.status: int | None = None
+        self.is_proven = False
         self.entry = Entry()
 
     @property
     def is_begun(self) -> bool:
         """Say whether the response has begun."""
         return self.status is not None
+
+    def is_short_call(self, limit: int) -> bool:
+        """Say whether this is said to be a call of a tool, with *limit* bytes of a body at most."""
+        length = declared(self.headers)
+        return self.headers.one(b"mcp-method") == b"tools/call" and length is not None and length <= limit
 
     async def body(self, place: Place, *, limit: int, seconds: float) -> bytes:
         """Return the body of the request. Raises what `read_body` raises."""
@@ -50,9 +56,13 @@ class Exchange:
         return read
 
     async def reply(self, reply: Reply) -> None:
-        """Send a whole response. Where the request was not read to its end, the connection ends with it."""
+        """Send a whole response.
+
+        The connection ends with it where the request was not read to its end, or proved nobody: those who prove
+        nobody could else hold all connections that there may be.
+        """
         self.status = reply.status
-        await send_reply(self._send, reply, close=not self._is_read)
+        await send_reply(self._send, reply, close=not (self._is_read and self.is_proven))
 
     async def is_gone(self) -> bool:
         """Say whether it is known by now that nobody waits for the response."""
@@ -67,7 +77,7 @@ class Exchange:
         """Tell *flight* when nobody waits for its answer any more."""
         while (await self._receive())["type"] == "http.request":
             pass
-        flight.abandon()
+        flight.abandoned = True
 
     async def begin_events(self) -> None:
         """Begin a response that is a stream of events."""

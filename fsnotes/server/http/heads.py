@@ -19,14 +19,19 @@ END: Final = b"\r\n\r\n"
 
 _STRAY: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n|\x00")
 _REQUEST: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [\x21-\x7e]+ HTTP/1\.([01])")
-_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
+# What surrounds the value is stripped afterwards: a pattern that did it would take quadratic time for spaces within.
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)", re.DOTALL)
 _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
 
 
-def is_stray(part: bytes) -> bool:
-    """Say whether a head that begins with *part* can be none any more: a line end that is none is in it."""
+def is_stray(part: bytes | bytearray, start: int = 0) -> bool:
+    """Say whether a head that begins with *part* can be none any more: a line end that is none is in it.
+
+    Only what stands from *start* on is looked at; the byte before it counts as what precedes that.
+    """
     # Its last byte may be the first half of a line end.
-    return _STRAY.search(part.removesuffix(b"\r")) is not None
+    end = len(part) - part.endswith(b"\r")
+    return _STRAY.search(part, start, end) is not None
 
 
 def fault(head: bytes) -> str | None:
@@ -37,6 +42,8 @@ def fault(head: bytes) -> str | None:
     request = _REQUEST.fullmatch(first)
     if request is None:
         return "no request line"
+    if first.startswith(b"CONNECT "):
+        return "a tunnel is asked for"  # and what follows would be no request any more
     if len(lines) > MAX_FIELDS:
         return "too many fields"
     lengths: list[bytes] = []
@@ -47,9 +54,9 @@ def fault(head: bytes) -> str | None:
             return "a folded or malformed field"
         name = field[1].lower()
         if name == b"content-length":
-            lengths.append(field[2])
+            lengths.append(field[2].strip(b" \t"))
         elif name == b"transfer-encoding":
-            codings.append(field[2])
+            codings.append(field[2].strip(b" \t"))
     if len(lengths) + len(codings) > 1:
         return "two lengths"
     if lengths and _LENGTH.fullmatch(lengths[0]) is None:

@@ -5,6 +5,7 @@ So one caller's flood is its own trouble. Counts only: nothing here waits.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ MOST_TALLIES: Final = 4_096
 
 
 class Bucket:
-    """Tokens that fill up at *rate* a second, to *burst* at most; each call takes one."""
+    """Tokens that fill up at *rate* a second, to *burst* at most; each request takes one."""
 
     __slots__ = ("_at", "_burst", "_left", "_rate")
 
@@ -35,6 +36,11 @@ class Bucket:
             return False
         self._left -= 1
         return True
+
+    def seconds_until_next(self, now: float) -> int:
+        """Return in how many whole seconds there is a token; 1 at least."""
+        self._fill(now)
+        return max(1, math.ceil((1 - self._left) / self._rate))
 
     def is_full(self, now: float) -> bool:
         """Say whether nothing is missing, so that another bucket is as good."""
@@ -59,9 +65,9 @@ class _Tally:
 class Limits:
     """What is under way, by principal. For the event loop alone.
 
-    *requests*: HTTP requests in all, of which one principal has three quarters at most, so that whoever sends slowly
-    leaves room for others. *calls*: calls of tools of one principal. *rate*: calls per second of one principal, and
-    *burst* of them at once; None for as many as come.
+    *requests*: HTTP requests in all, of which one principal has no more than it leaves free. So whoever sends slowly
+    leaves half of them to others, two such principals a quarter, and so on. *calls*: calls of tools of one principal.
+    *rate*: requests per second of one principal, and *burst* of them at once; None for as many as come.
     """
 
     def __init__(
@@ -74,7 +80,6 @@ class Limits:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = requests
-        self._most_of_one = max(1, requests - requests // 4)
         self._most_calls = calls
         self._rate = rate
         self._burst = burst
@@ -85,7 +90,7 @@ class Limits:
     def enter(self, principal: Principal) -> bool:
         """Count a request of *principal*; say no where there is no room, and `leave` is not due then."""
         tally = self._tallies.get(principal.name)
-        if self.requests >= self._most or (tally is not None and tally.requests >= self._most_of_one):
+        if self._most - self.requests <= (0 if tally is None else tally.requests):
             return False
         if tally is None:
             tally = self._tallies[principal.name] = _Tally(self._bucket())
@@ -99,13 +104,20 @@ class Limits:
         self._tallies[principal.name].requests -= 1
         self.requests -= 1
 
+    def spend(self, principal: Principal) -> int:
+        """Count a request of *principal*, which has entered, against its rate.
+
+        Return 0, or after how many seconds it may come where it is one too many.
+        """
+        bucket = self._tallies[principal.name].bucket
+        now = self._clock()
+        return 0 if bucket is None or bucket.take(now) else bucket.seconds_until_next(now)
+
     def begin(self, principal: Principal) -> LimitReached | None:
         """Count a call of a tool within a request; or return what refuses it, and `end` is not due then."""
         tally = self._tallies[principal.name]
         if tally.calls >= self._most_calls:
             return LimitReached("calls in flight")
-        if tally.bucket is not None and not tally.bucket.take(self._clock()):
-            return LimitReached("calls per second")
         tally.calls += 1
         return None
 

@@ -147,6 +147,7 @@ def test_the_resource_s_metadata_is_told_to_everybody(guarded: Served, path: str
             METADATA,
             "application/json",
         )
+    with guarded.connect() as raw:
         assert raw.get(f"/.well-known/oauth-protected-resource{path}", method="POST").status == 405
 
 

@@ -122,17 +122,24 @@ def test_only_post_is_served_at_the_endpoint(raw: Raw, method: str) -> None:
 def test_whether_it_is_well_is_told_to_everybody_and_nothing_else(guarded: Served, path: str) -> None:
     with guarded.connect() as raw:
         answer = raw.get(path)
+        assert raw.is_closed()
         assert (answer.status, answer.body) == (200, {"/healthz": b"ok\n", "/readyz": b"ready\n"}[path])
         assert {name for name, _ in answer.fields} == {
-            "date", "cache-control", "x-content-type-options", "content-type", "content-length",
+            "date", "cache-control", "x-content-type-options", "content-type", "content-length", "connection",
         }  # fmt: skip
+    with guarded.connect() as raw:
         head = raw.get(path, method="HEAD")
         assert (head.status, head.body) == (200, b"")
+    with guarded.connect() as raw:
         assert raw.get(path, method="POST").field("allow") == "GET, HEAD"
 
 
-def test_no_response_names_the_server(raw: Raw) -> None:
-    for answer in (raw.post(ping()), raw.get("/mcp"), raw.get("/x"), raw.get("/healthz")):
+def test_no_response_names_the_server(plain: Served, raw: Raw) -> None:
+    answers = [raw.post(ping())]
+    for path in ("/mcp", "/x", "/healthz"):
+        with plain.connect() as other:
+            answers.append(other.get(path))
+    for answer in answers:
         assert (answer.field("server"), answer.fields[1:3]) == (None, SAFE)
     raw.send(b"no request\r\n\r\n")
     answer = raw.read()
@@ -140,8 +147,26 @@ def test_no_response_names_the_server(raw: Raw) -> None:
 
 
 def test_a_good_request_after_a_refused_one_is_served_on_the_same_connection(raw: Raw) -> None:
-    assert raw.get("/x").status == 404
-    assert raw.post(ping()).status == 200
+    assert raw.post(b"{").status == 400
+    assert raw.post(ping(), {"Content-Type": None}).field("connection") == "close"
+    assert raw.is_closed()
+
+
+def test_who_proved_who_calls_keeps_the_connection_and_nobody_else(guarded: Served) -> None:
+    """Else strangers could hold every connection there may be, by asking something of each now and then."""
+    with guarded.connect() as raw:
+        for _ in range(3):
+            answer = raw.post(ping(), bearer="alice-token")
+            assert (answer.status, answer.field("connection")) == (200, None)
+        assert raw.get("/healthz").field("connection") == "close"
+    for path, method, status in (
+        ("/healthz", "GET", 200), ("/readyz", "GET", 200), ("/x", "GET", 404), ("/mcp", "GET", 405),
+        ("/mcp", "POST", 401),
+    ):  # fmt: skip
+        with guarded.connect() as raw:
+            answer = raw.get(path, method=method)
+            assert (answer.status, answer.field("connection")) == (status, "close")
+            assert raw.is_closed()
 
 
 def test_after_a_body_that_nobody_read_the_connection_ends(raw: Raw) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.server.http.conftest import Served
-from tests.server.http.raw import Raw, ping, posted
+from tests.server.http.raw import ping, posted
 from tests.server.wire import call
 
 Start = Callable[..., Served]
@@ -20,9 +20,14 @@ def wait_call(name: str) -> dict[str, object]:
     return call(1, "notes_read", {"workspaceUri": "file:///x", "path": f"wait/{name}"})
 
 
-def await_draining(raw: Raw) -> None:
+def asked(served: Served, path: str) -> int:
+    with served.connect() as raw:
+        return raw.get(path).status
+
+
+def await_draining(served: Served) -> None:
     end = time.monotonic() + LATE
-    while raw.get("/readyz").status != 503:
+    while asked(served, "/readyz") != 503:
         assert time.monotonic() < end
         time.sleep(0.01)
 
@@ -47,8 +52,8 @@ def test_what_is_under_way_is_answered_and_what_comes_later_is_refused(serving: 
         working.send(posted(wait_call("last"), port=served.port))
         served.await_file("last.begun")
         served.process.terminate()
-        await_draining(other)
-        assert other.get("/healthz").status == 200
+        await_draining(served)
+        assert asked(served, "/healthz") == 200
         answer = other.post(ping())
         assert (answer.status, answer.field("retry-after")) == (503, "1")
         with served.connect() as new:
@@ -77,10 +82,10 @@ def test_what_does_not_end_in_time_is_left_behind(serving: Start) -> None:
 
 def test_a_second_signal_ends_it_at_once(serving: Start) -> None:
     served = serving(http={"drain_seconds": 60})
-    with served.connect() as working, served.connect() as other:
+    with served.connect() as working:
         working.send(posted(wait_call("stuck"), port=served.port))
         served.await_file("stuck.begun")
         served.process.terminate()
-        await_draining(other)
+        await_draining(served)
         served.process.terminate()
         assert served.end() == (0, b"")

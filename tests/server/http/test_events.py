@@ -92,11 +92,25 @@ def test_who_hangs_up_cancels_the_call_and_nobody_else_s(plain: Served, raw: Raw
 
 def test_who_hangs_up_in_the_middle_of_a_stream_cancels_the_call(plain: Served) -> None:
     with plain.connect() as leaving:
-        leaving.send(posted(read("report/8", "t"), port=plain.port))
+        leaving.send(posted(read("report and wait/streamed", "t"), port=plain.port))
         assert leaving.head()[0] == 200
         leaving.chunk()
+        plain.await_file("streamed.begun")
+    time.sleep(0.1)
+    (plain.folder / "streamed.go").touch()
+    plain.await_file("streamed.abandoned")
     with plain.connect() as raw:
         assert raw.post(read("a")).status == 200
+
+
+def test_who_reads_on_after_the_first_event_cancels_nothing(plain: Served, raw: Raw) -> None:
+    raw.send(posted(read("report and wait/read", "t"), port=plain.port))
+    assert raw.head()[0] == 200
+    raw.chunk()
+    plain.await_file("read.begun")
+    (plain.folder / "read.go").touch()
+    plain.await_file("read.done")
+    assert not (plain.folder / "read.abandoned").exists()
 
 
 def test_a_change_that_has_begun_is_finished_though_nobody_waits(plain: Served) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 
 import pytest
 
+from fsnotes.server.http.headers import Headers, accepts, bearer, decode_value, is_json
 from fsnotes.server.http.heads import fault, is_stray
 from tests.server.http.raw import Raw, ping, posted
 
@@ -136,8 +139,78 @@ def test_a_head_as_long_as_one_may_be_is_taken(raw: Raw) -> None:
 
 
 @pytest.mark.parametrize("upgrade", ["websocket", "h2c"])
-def test_no_other_protocol_is_spoken(raw: Raw, upgrade: str) -> None:
-    answer = raw.get("/healthz", Connection="Upgrade", Upgrade=upgrade)
-    assert answer.status == 200
-    raw.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+@pytest.mark.parametrize("connection", ["Upgrade", "keep-alive"])
+@pytest.mark.parametrize(
+    "second",
+    [
+        b"POST /mcp HTTP/1.1\nHost: a\n\n",
+        b"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: {host}\r\nX: a\r\n b\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"",
+    ],
+)
+def test_no_other_protocol_is_spoken_and_nothing_behind_the_wish_for_one_is_read(
+    raw: Raw, upgrade: str, connection: str, second: bytes
+) -> None:
+    """Neither sent together with the first request, nor once that is answered."""
+    second = second.replace(b"{host}", b"127.0.0.1:%d" % raw.port)
+    first = posted(ping(), {"Connection": connection, "Upgrade": upgrade}, port=raw.port)
+    raw.send(first + second)
+    answer = raw.read()
+    assert (answer.message["id"], answer.field("connection")) == (1, "close")
+    assert raw.is_closed()
+
+
+def test_a_tunnel_is_refused_with_all_that_follows(raw: Raw) -> None:
+    host = b"Host: 127.0.0.1:%d\r\n\r\n" % raw.port
+    raw.send(b"CONNECT /healthz HTTP/1.1\r\n" + host + b"GET /healthz HTTP/1.1\r\n" + host)
     assert raw.read().status == 400
+    assert raw.is_closed()
+
+
+def quickest(work: Callable[[], object], times: int = 5) -> float:
+    """Seconds of processor time of the quickest of several runs."""
+    spent = []
+    for _ in range(times):
+        begun = time.process_time()
+        work()
+        spent.append(time.process_time() - begun)
+    return min(spent)
+
+
+HOSTILE = [
+    (b"a", b" ", b"b"),
+    (b"a", b"\t ", b"\x01"),
+    (b"", b" ", b"b"),
+    (b"", b"a ", b"\x01"),
+    (b"=?base64?", b"?=", b""),
+    (b"bearer ", b" ", b"!"),
+    (b"bearer ", b"=", b"!"),
+    (b"application/json", b" ", b"!"),
+    (b"application/json;", b" ", b"!"),
+    (b"", b"q=0.0;", b""),
+    (b"", b",", b""),
+]
+
+
+@pytest.mark.parametrize("parts", HOSTILE, ids=repr)
+def test_reading_fields_takes_time_in_proportion_to_their_length(parts: tuple[bytes, bytes, bytes]) -> None:
+    """Eight times the length in at most some twenty times the time; what is quadratic takes sixty-four times."""
+
+    def read(size: int) -> None:
+        value = parts[0] + parts[1] * (size // len(parts[1])) + parts[2]
+        fault(b"GET / HTTP/1.1\r\nX: " + value + b"\r\n\r\n")
+        fields = Headers([(b"accept", value), (b"authorization", value), (b"content-type", value)])
+        accepts(fields, b"application/json")
+        bearer(fields)
+        is_json(fields)
+        decode_value(value)
+
+    assert quickest(lambda: read(16_000)) < 20 * quickest(lambda: read(2_000)) + 0.002
+
+
+def test_spaces_around_a_value_are_none_of_it_and_those_within_are() -> None:
+    assert fault(GOOD.replace(b"Content-Length: 3", b"Content-Length:\t 3 \t")) is None
+    assert fault(GOOD.replace(b"Content-Length: 3", b"Content-Length: 3 3")) == "a malformed length"
+    assert fault(GOOD.replace(b"Content-Length: 3", b"Transfer-Encoding:  chunked ")) is None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from fsnotes.access import Principal
 from fsnotes.server.http.bodies import NoRoom, Room
 from fsnotes.server.http.limits import MOST_TALLIES, Bucket, Limits
-from tests.server.http.conftest import Served
+from tests.server.http.conftest import Served, serve, stop
 from tests.server.http.raw import Answer, ping, posted
 from tests.server.wire import call, request
 
@@ -44,12 +45,24 @@ def test_a_clock_that_goes_back_gives_nothing(now: float) -> None:
     assert not bucket.take(now)
 
 
-def test_requests_in_all_are_bounded_and_one_principal_has_three_quarters() -> None:
+def test_requests_in_all_are_bounded_and_one_principal_has_no_more_than_it_leaves() -> None:
     some = limits()
-    assert [some.enter(ALICE) for _ in range(7)] == [True] * 6 + [False]
+    assert [some.enter(ALICE) for _ in range(6)] == [True] * 4 + [False] * 2
     assert [some.enter(BOB) for _ in range(3)] == [True, True, False]
     some.leave(ALICE)
     assert (some.enter(BOB), some.enter(ALICE)) == (True, False)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 8, 128])
+def test_however_many_take_what_they_get_a_newcomer_finds_a_place_until_all_are_taken(most: int) -> None:
+    some = limits(requests=most)
+    newcomers = 0
+    while some.enter(Principal(f"token:{newcomers}")):
+        while some.enter(Principal(f"token:{newcomers}")):
+            pass
+        newcomers += 1
+    assert some.requests == most
+    assert newcomers >= most.bit_length()
 
 
 def test_calls_of_a_principal_are_bounded_and_a_refused_one_is_not_counted() -> None:
@@ -65,19 +78,28 @@ def test_calls_of_a_principal_are_bounded_and_a_refused_one_is_not_counted() -> 
 def test_a_principal_that_comes_back_finds_its_bucket_as_it_left_it() -> None:
     some = limits(rate=1.0, burst=1)
     assert some.enter(ALICE)
-    assert some.begin(ALICE) is None
-    some.end(ALICE)
+    assert some.spend(ALICE) == 0
     some.leave(ALICE)
     assert some.enter(ALICE)
-    assert some.begin(ALICE) is not None
+    assert some.spend(ALICE) == 1
+
+
+def test_who_comes_too_often_is_told_when_there_is_a_token() -> None:
+    clock = Clock()
+    some = limits(rate=0.1, burst=1, clock=clock)
+    assert some.enter(ALICE)
+    assert [some.spend(ALICE), some.spend(ALICE)] == [0, 10]
+    clock.now += 5
+    assert some.spend(ALICE) == 5
+    clock.now += 5.001
+    assert some.spend(ALICE) == 0
 
 
 def test_principals_that_have_nothing_under_way_and_nothing_spent_are_forgotten() -> None:
     some = limits(rate=1.0)
     for principal in (ALICE, BOB):
         assert some.enter(principal)
-    assert some.begin(BOB) is None
-    some.end(BOB)
+    assert some.spend(BOB) == 0
     some.leave(BOB)
     for number in range(3 * MOST_TALLIES):
         assert some.enter(Principal(f"token:{number}"))
@@ -86,33 +108,35 @@ def test_principals_that_have_nothing_under_way_and_nothing_spent_are_forgotten(
     assert {ALICE.name, BOB.name} <= some._tallies.keys()
 
 
-def test_bodies_take_up_room_until_they_are_left_and_one_principal_has_three_quarters() -> None:
+def test_bodies_take_up_room_until_they_are_left_and_one_principal_has_no_more_than_it_leaves() -> None:
     room = Room(100)
     with room.place(ALICE) as first, room.place(ALICE) as second, room.place(BOB) as other:
-        first.take(50)
-        second.take(25)
-        for place, size in ((second, 1), (first, 1), (other, 26)):
+        first.take(40)
+        second.take(10)
+        for place in (first, second):
             with pytest.raises(NoRoom):
-                place.take(size)
+                place.take(1)
         other.take(25)
-        with room.place(Principal("token:carol")) as none, pytest.raises(NoRoom):
-            none.take(1)
+        with pytest.raises(NoRoom):
+            other.take(26)
+        with room.place(Principal("token:carol")) as third:
+            third.take(12)
     with room.place(BOB) as all_of_it:
-        all_of_it.take(75)
+        all_of_it.take(100)
 
 
 def test_bodies_that_are_being_read_leave_room_for_another_s(serving: Start) -> None:
     served = serving(auth="issued", max_message_bytes=4096)
-    most = 6 * 4096  # three quarters of eight messages
-    held = [served.connect() for _ in range(6)]
+    held = [served.connect() for _ in range(4)]
+    beyond = (8 * 4096 - 2 * 4 * 4095) // 2 + 1  # of eight messages, more than is left free
     try:
         for raw in held:
             raw.send(posted(b"x" * 4095, {"Content-Length": "4096"}, port=served.port, bearer="alice-token"))
         with served.connect() as raw:
-            answer = raw.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+            answer = raw.post(b"x" * beyond, bearer="alice-token")
             while answer.status == 400:  # not all of it has been read yet
                 with served.connect() as again:
-                    answer = again.post(b"x" * (most - 6 * 4095 + 1), bearer="alice-token")
+                    answer = again.post(b"x" * beyond, bearer="alice-token")
             assert answer.status == 503
         with served.connect() as raw:
             assert raw.post(ping(), bearer="bob-token").status == 200
@@ -148,7 +172,7 @@ def test_a_call_too_many_under_way_is_answered_with_limit_and_does_nothing(servi
         assert second.post(create, bearer="alice-token").message["result"]["isError"] is False
 
 
-def test_calls_too_often_are_answered_with_limit_for_that_principal_alone(serving: Start) -> None:
+def test_requests_too_often_are_refused_for_that_principal_alone(serving: Start) -> None:
     served = serving(auth="issued", http={"calls_per_second": 0.001, "call_burst": 2})
     body = call(1, "notes_read", {"workspaceUri": URI, "path": "a"})
     with served.connect() as raw:
@@ -156,7 +180,56 @@ def test_calls_too_often_are_answered_with_limit_for_that_principal_alone(servin
         assert alice == [False, False, True, True]
         assert line_of(raw.post(body, bearer="alice-token")).startswith("limit: ")
         assert raw.post(body, bearer="bob-token").message["result"]["isError"] is False
-        assert raw.post(ping(), bearer="alice-token").code is None
+        create = call(2, "notes_create", {"workspaceUri": URI, "path": "often.md", "content": "x"})
+        assert line_of(raw.post(create, bearer="alice-token")).startswith("limit: ")
+        assert not (served.folder / "often.md").exists()
+
+
+NOTIFICATION: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "good"),
+    [
+        (ping(), {}, 200),
+        (request(1, "tools/list"), {}, 200),
+        (request(1, "nothing"), {}, 404),
+        (NOTIFICATION, {}, 202),
+        (NOTIFICATION, {"Mcp-Method": "tools/call"}, 202),
+        ({"jsonrpc": "2.0", "id": 1, "result": {}}, {}, 400),
+        (b"{", {}, 400),
+        (b"{", {"Mcp-Method": "tools/call"}, 400),
+        (call(1, "notes_read", {"path": "x" * 65_536}), {}, 200),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_every_request_is_counted_whatever_it_is(
+    strict: Served, body: dict[str, Any] | bytes, fields: dict[str, str | None], good: int
+) -> None:
+    """What is no call of a tool, or a long one, is refused by its status."""
+    alice, bob = (f"{who}{next(NUMBERS)}-token" for who in ("alice", "bob"))
+    for status, least in ((good, 0), (429, 900)):
+        with strict.connect() as raw:
+            answer = raw.post(body, fields, bearer=alice)
+            assert (answer.status, int(answer.field("retry-after") or 0) >= least) == (status, True)
+    with strict.connect() as raw:
+        assert raw.post(body, fields, bearer=bob).status == good
+
+
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of which each principal may ask one thing."""
+    served = serve(
+        tmp_path_factory.mktemp("strict"),
+        auth="issued",
+        max_message_bytes=1_048_576,
+        http={"calls_per_second": 0.001, "call_burst": 1},
+    )
+    yield served
+    stop(served)
 
 
 def test_without_authentication_calls_come_as_often_as_they_come(plain: Served) -> None:

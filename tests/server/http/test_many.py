@@ -77,9 +77,8 @@ def test_either_process_finishes_what_the_other_began_and_sees_what_it_wrote(
             assert done.message["result"]["structuredContent"]["outcome"] == "deleted"
             found = server.call("notes_search", {"workspaceUri": here, "query": "quince"})
             assert [hit["path"] for hit in found.message["result"]["structuredContent"]["hits"]] == ["two.md"]
-        with server.only(first):
-            again = server.call("notes_delete", {"workspaceUri": here, "title": "One"}, **answer)
-            assert again.code in (None, -32602)
+        # With nobody at rest: one that rests while it notes that it has answered would keep the ledger from all.
+        for _ in range(4):
             assert (
                 server.call("notes_delete", {"workspaceUri": here, "title": "One"}, **answer).code == -32602
             )
@@ -226,6 +225,7 @@ def test_on_sigterm_under_load_what_is_under_way_is_answered_and_every_process_e
     assert outcomes(tmp_path, "notes_create") == Counter({"created": len(made)})
 
 
+@pytest.mark.slow
 def test_on_sigint_it_ends_with_130_and_a_process_that_is_signalled_too_drains_all_the_same(
     vault: Path, tmp_path: Path
 ) -> None:
@@ -237,6 +237,7 @@ def test_on_sigint_it_ends_with_130_and_a_process_that_is_signalled_too_drains_a
         assert kept.is_closed()
 
 
+@pytest.mark.slow
 def test_a_signal_while_processes_are_being_started_ends_them_too(vault: Path, tmp_path: Path) -> None:
     with instance(tmp_path, str(vault), *OFF, workers=3, serving=1) as server:
         until(lambda: len(server.children) == 3)
@@ -311,6 +312,7 @@ def test_numbers_of_processes_that_cannot_be_meant_are_refused(
     assert "--workers" in lines[0]
 
 
+@pytest.mark.slow
 def test_a_replaced_process_serves_what_the_server_was_started_with(vault: Path, tmp_path: Path) -> None:
     file = tmp_path / "fsnotes.toml"
     file.write_text('[http]\nworkers = 2\npath = "/notes"\n')
@@ -323,6 +325,7 @@ def test_a_replaced_process_serves_what_the_server_was_started_with(vault: Path,
                 assert raw.post(ping(), path="/notes").status == 200
 
 
+@pytest.mark.slow
 def test_a_replaced_process_that_finds_its_folder_gone_ends_all_with_its_code_and_its_line(
     vault: Path, tmp_path: Path
 ) -> None:
@@ -340,7 +343,7 @@ def test_a_process_cannot_be_made_a_child_by_hand(tmp_path: Path, vault: Path) -
     with socket.socket() as mine:
         mine.bind(("127.0.0.1", 0))
         mine.listen()
-        for link in ("0", "999", "x", str(mine.fileno())):
+        for link in ("0", str(mine.fileno())):
             words = [str(mine.fileno()), link, "first", "serve", str(vault), "--transport", "http"]
             done = subprocess.run(
                 [

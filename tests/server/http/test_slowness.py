@@ -82,36 +82,35 @@ def test_a_body_that_does_not_come_to_its_end_is_waited_for_no_longer(hasty: Ser
         assert SOON * 0.9 <= elapsed(begun) < LATE
 
 
-def test_slow_bodies_take_three_quarters_of_the_places_and_leave_the_others(serving: Start) -> None:
+def test_slow_bodies_take_half_of_the_places_that_are_left_and_leave_the_others(serving: Start) -> None:
     served = serving(auth="issued", http={"max_requests": 4, "body_seconds": LATE})
-    connections = [served.connect() for _ in range(4)]
+    connections = [served.connect() for _ in range(3)]
     try:
-        for raw in connections[:3]:
-            raw.send(posted(b"", {"Content-Length": "10"}, port=raw.port, bearer=ALICE))
+        for raw, bearer in zip(connections, (ALICE, ALICE, BOB), strict=True):
+            raw.send(posted(b"", {"Content-Length": "10"}, port=raw.port, bearer=bearer))
         time.sleep(0.1)
+        for bearer in (ALICE, BOB):
+            with served.connect() as raw:
+                answer = raw.post(ping(), bearer=bearer)
+                assert (answer.status, answer.field("retry-after")) == (503, "1")
         with served.connect() as raw:
-            answer = raw.post(ping(), bearer=ALICE)
-            assert (answer.status, answer.field("retry-after")) == (503, "1")
-        with served.connect() as raw:
-            assert raw.post(ping(), bearer=BOB).status == 200
-        connections[3].send(posted(b"", {"Content-Length": "10"}, port=served.port, bearer=BOB))
-        time.sleep(0.1)
-        with served.connect() as raw:
-            assert raw.post(ping(), bearer=CAROL).status == 503
+            assert raw.post(ping(), bearer=CAROL).status == 200
         connections[0].socket.close()
         time.sleep(0.1)
-        with served.connect() as raw:
-            assert raw.post(ping(), bearer=ALICE).status == 200
+        for bearer in (ALICE, BOB):
+            with served.connect() as raw:
+                assert raw.post(ping(), bearer=bearer).status == 200
     finally:
         for raw in connections:
             raw.socket.close()
 
 
-def test_one_connection_too_many_is_refused_and_a_place_that_is_left_is_taken(serving: Start) -> None:
-    served = serving(http={"max_connections": 2})
+def test_one_connection_too_many_is_refused_where_something_is_asked_on_all_of_them(serving: Start) -> None:
+    served = serving(http={"max_connections": 2, "body_seconds": LATE})
     with served.connect() as first, served.connect() as second:
-        assert first.post(ping()).status == 200
-        assert second.post(ping()).status == 200
+        for raw in (first, second):
+            raw.send(posted(b"", {"Content-Length": "10"}, port=raw.port))
+        time.sleep(0.1)
         with served.connect() as third:
             answer = third.read()
             assert (answer.status, answer.field("retry-after"), answer.field("connection")) == (
@@ -120,11 +119,29 @@ def test_one_connection_too_many_is_refused_and_a_place_that_is_left_is_taken(se
                 "close",
             )
             assert third.is_closed()
-        assert first.post(ping()).status == 200
         second.socket.close()
         time.sleep(0.1)
         with served.connect() as third:
             assert third.post(ping()).status == 200
+        first.send(b" " * 10)
+        assert first.read().status == 400
+
+
+def test_connections_that_nothing_is_asked_on_are_no_place_that_is_taken(serving: Start) -> None:
+    """Strangers hold none: neither silent, nor with half a head, nor by asking what everybody may."""
+    served = serving(auth="issued", http={"max_connections": 4})
+    with served.connect() as known:
+        assert known.post(ping(), bearer=ALICE).status == 200
+        strangers = [served.connect() for _ in range(12)]
+        try:
+            for number, raw in enumerate(strangers):
+                raw.send((b"", b"GET /healthz HTTP/1.1\r\n", b"no request\r\n\r\n")[number % 3])
+                with served.connect() as other:
+                    assert other.post(ping(), bearer=BOB).status == 200
+            assert known.post(ping(), bearer=ALICE).status == 200
+        finally:
+            for raw in strangers:
+                raw.socket.close()
 
 
 def test_answers_that_nobody_reads_are_kept_for_a_bounded_time(hasty: Served) -> None:
