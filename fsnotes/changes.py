@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -244,14 +245,21 @@ class Hubs:
     def __init__(self, watches: Mapping[str, Callable[[], Watcher]]) -> None:
         self._hubs = {name: Hub(name, watch) for name, watch in watches.items()}
         self._mutex = threading.Lock()
+        self._beginning: Counter[str] = Counter()
 
     def add(self, workspace: str, listener: Listener) -> tuple[RelPath, ...] | None:
         """Let *listener* hear of *workspace*; see `Hub.add`. None too where too many are watched."""
-        hub = self._hubs[workspace]
         with self._mutex:
-            if not hub.is_watching and sum(each.is_watching for each in self._hubs.values()) >= MOST_WATCHED:
+            watched = {name for name, hub in self._hubs.items() if hub.is_watching or self._beginning[name]}
+            if workspace not in watched and len(watched) >= MOST_WATCHED:
                 return None
-            return hub.add(listener)
+            self._beginning[workspace] += 1
+        try:
+            # Not with the mutex: a file system that does not answer holds up nobody else.
+            return self._hubs[workspace].add(listener)
+        finally:
+            with self._mutex:
+                self._beginning[workspace] -= 1
 
     def remove(self, workspace: str, listener: Listener) -> None:
         """Let *listener* hear nothing more of *workspace*."""

@@ -67,8 +67,10 @@ class Subscription:
         try:
             for name, grant in grants.items():
                 own = {uri: each for uri, each in named.items() if each.grant.workspace.name == name}
-                if own or lists:
-                    made._listen(name, grant, own, lists=lists, wake=wake)
+                if own or made.lists:
+                    made._listen(name, grant, own, lists=made.lists, wake=wake)
+            if lists and not made.lists:
+                made._leave_unnamed()
         except BaseException:
             made.close()
             raise
@@ -97,6 +99,14 @@ class Subscription:
             if not any(each.path.starts_with(folder) for folder in deaf)
         }
 
+    def _leave_unnamed(self) -> None:
+        """Leave the workspaces of which only the list was wanted: it is not told, and others may want their places."""
+        named = {each.grant.workspace.name for each in self._uris.values()}
+        for name, listener in self._listeners:
+            if name not in named:
+                self._hubs.remove(name, listener)
+        self._listeners = [each for each in self._listeners if each[0] in named]
+
     @property
     def uris(self) -> tuple[str, ...]:
         """The notes that are listened to."""
@@ -109,8 +119,11 @@ class Subscription:
 
     def take(self) -> Told:
         """Return what has changed since the last time, as far as the caller may read it now."""
-        held = {grant.workspace.name for grant in self._access.held(self._principal, Right.READ)}
-        self._uris = {uri: each for uri, each in self._uris.items() if self._is_still(uri, each)}
+        held = {
+            grant.workspace.name: Scope(grant.folders)
+            for grant in self._access.held(self._principal, Right.READ)
+        }
+        self._uris = {uri: each for uri, each in self._uris.items() if _is_within(held, each)}
         self.lists = self.lists and bool(held)
         changed: set[tuple[str, RelPath]] = set()
         is_list_changed = False
@@ -125,15 +138,13 @@ class Subscription:
             is_list_changed and self.lists,
         )
 
-    def _is_still(self, uri: str, named: Named) -> bool:
-        try:
-            again = named_by(self._access, self._principal, uri)
-        except NotAllowed:
-            return False
-        return (again.grant.workspace.name, again.path) == (named.grant.workspace.name, named.path)
-
     def close(self) -> None:
         """Hear nothing more."""
         for name, listener in self._listeners:
             self._hubs.remove(name, listener)
         self._listeners = []
+
+
+def _is_within(held: Mapping[str, Scope], named: Named) -> bool:
+    scope = held.get(named.grant.workspace.name)
+    return scope is not None and scope.covers(named.path)

@@ -128,3 +128,43 @@ def test_the_local_principal_comes_from_the_uid_and_not_from_the_environment(
     monkeypatch.setenv("LOGNAME", "mallory")
     assert local_principal(0) == Principal("local:root")
     assert local_principal(3_999_999_999) == Principal("local:#3999999999")
+
+
+def test_what_a_principal_holds_is_granted_by_workspace_and_right() -> None:
+    assert [
+        (grant.workspace, grant.folders)
+        for grant in (*ACCESS.held(ALICE, Right.READ), *ACCESS.held(BOB, Right.WRITE))
+    ] == [(NOTES, (ROOT,)), (NOTES, (RelPath(("Shared", "Inbox")),))]
+    assert ACCESS.held(BOB, Right.DELETE) == ()
+    assert ACCESS.held(Principal("local:carol"), Right.READ) == ()
+
+
+@pytest.mark.parametrize(
+    ("uri", "below"),
+    [
+        ("file:///srv/notes/a/b.md", [("a", "b.md")]),
+        ("FILE://localhost/home/alice/%4Eotes/a.md", [("a.md",)]),
+        ("file:///srv/notes", []),
+        ("file:///srv/notes/a.md/", []),
+        ("file:///srv/notesX/a.md", []),
+        ("file:///srv/notes/../notes/a.md", []),
+        ("file:///srv/other/a.md", []),
+        ("https://example.org/srv/notes/a.md", []),
+    ],
+)
+def test_a_uri_lies_beneath_the_workspaces_that_are_held_and_no_others(
+    uri: str, below: list[tuple[str, ...]]
+) -> None:
+    for principal in (ALICE, BOB):
+        assert [parts for _, parts in ACCESS.beneath(principal, uri, Right.READ)] == below
+    assert ACCESS.beneath(Principal("local:carol"), uri, Right.READ) == ()
+
+
+def test_of_workspaces_within_each_other_the_innermost_comes_first() -> None:
+    inner = Workspace("inner", (FileUri.parse("file:///srv/notes/a"),))
+    access = Access([NOTES, inner], [rule(BOB, NOTES, "", Right.READ), rule(BOB, inner, "", Right.READ)])
+    found = access.beneath(BOB, "file:///srv/notes/a/b.md", Right.READ)
+    assert [(grant.workspace, parts) for grant, parts in found] == [
+        (inner, ("b.md",)),
+        (NOTES, ("a", "b.md")),
+    ]

@@ -189,7 +189,10 @@ def test_two_principals_over_http_see_what_each_was_granted(
                     assert read == {"code": -32602, "message": "Resource not found", "data": {"uri": uri}}
 
 
-def test_what_reads_counts_as_a_call_over_http(serving: Callable[..., Served], tmp_path: Path) -> None:  # noqa: F811
+def test_what_reads_counts_as_a_request_over_http(
+    serving: Callable[..., Served],  # noqa: F811 - a fixture
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()
     (folder / "a.md").write_text("text")

@@ -15,11 +15,13 @@ from fsnotes import changes
 from fsnotes.access import Access, Right
 from fsnotes.calls import Call
 from fsnotes.changes import Changes, Hub, Listener
+from fsnotes.config import WorkspaceSettings
 from fsnotes.notes.scope import Scope
 from fsnotes.service import Service
 from fsnotes.subscriptions import Subscription
 from sandbox.errors import WatchUnavailable
 from sandbox.names import ROOT, RelPath
+from sandbox.policy import Policy
 from tests.disk import Tree
 from tests.require import has_openat2, require
 from tests.service.conftest import ALICE, BOB, Household
@@ -189,6 +191,54 @@ def test_only_so_many_workspaces_are_watched_at_once(
         hearing(product.service, ALICE, lists=True) as two,
     ):
         assert (one.subscription.lists, two.subscription.lists) == (True, True)
+
+
+def test_where_the_list_cannot_be_told_no_place_is_taken_for_it(
+    inline: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = inline.top / "Other"
+    other.mkdir()
+    inline.others.append(WorkspaceSettings("Other", str(other), str(other), Policy()))
+    inline.grant(ALICE, Right.READ, workspace="Other")
+    inline.grant(BOB, Right.READ, workspace="Other")
+    monkeypatch.setattr(changes, "MOST_WATCHED", 1)
+    monkeypatch.setattr(changes, "WAIT_SECONDS", 0.02)
+    product = inline.product()
+    with hearing(product.service, ALICE, lists=True) as alice:
+        assert alice.subscription.is_over
+        end = time.monotonic() + SECONDS
+        while product._hubs._hubs["Notes"].is_watching:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        with hearing(product.service, BOB, lists=True) as bob:
+            assert bob.subscription.lists
+
+
+def test_a_workspace_that_does_not_answer_holds_up_no_other(inline: Household) -> None:
+    other = inline.top / "Other"
+    other.mkdir()
+    inline.others.append(WorkspaceSettings("Other", str(other), str(other), Policy()))
+    inline.grant(BOB, Right.READ, workspace="Other")
+    product = inline.product()
+    hub, asked, go = product._hubs._hubs["Other"], threading.Event(), threading.Event()
+    watch = hub._watch
+
+    def stuck() -> Any:
+        asked.set()
+        assert go.wait(SECONDS)
+        return watch()
+
+    hub._watch = stuck
+    waiting = threading.Thread(
+        target=lambda: Heard(product.service, BOB, lists=True).subscription.close(), daemon=True
+    )
+    waiting.start()
+    assert asked.wait(SECONDS)
+    with hearing(product.service, ALICE, f"{inline.uri}/a.md") as heard:
+        assert heard.subscription.uris == (f"{inline.uri}/a.md",)
+    go.set()
+    waiting.join(SECONDS)
+    assert not waiting.is_alive()
 
 
 @pytest.fixture(params=["openat2", "walk"])

@@ -1,0 +1,61 @@
+"""Which ids what was typed may mean, and in which order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsnotes.notes.completing import MOST_MATCHES, Best, rank, wanted
+
+words = st.text("aAb\u00e9\u0301/ .", max_size=8)
+
+
+def best(typed: str, *paths: str, most: int = MOST_MATCHES) -> list[str]:
+    found = Best(wanted(typed), most)
+    found.take(paths)
+    return list(found.paths)
+
+
+@pytest.mark.parametrize(
+    ("typed", "ordered"),
+    [
+        ("plan", ["plan.md", "planning.md", "x/plan.md", "x/my plan.md", "p-l-a-n.md"]),
+        ("PLAN", ["Plan.md", "x/pLan.md"]),
+        ("caf\u00e9", ["cafe\u0301.md", "x/caf\u00e9.md"]),
+        ("", ["a.md", "b.md", "aa.md"]),
+    ],
+)
+def test_ids_that_begin_with_it_come_first_and_short_ones_before_long_ones(
+    typed: str, ordered: list[str]
+) -> None:
+    assert best(typed, *ordered[::-1]) == ordered
+    assert best(typed, *ordered[1:], ordered[0]) == ordered
+
+
+@pytest.mark.parametrize(
+    ("typed", "path"), [("x", "a.md"), ("ba", "ab.md"), ("aa", "a.md"), ("a/b", "ab.md")]
+)
+def test_ids_without_its_letters_in_this_order_are_none(typed: str, path: str) -> None:
+    assert rank(path, wanted(typed)) is None
+
+
+@given(words, st.text("aAb\u00e9/ .", max_size=8))
+def test_an_id_is_meant_by_each_beginning_of_it(path: str, more: str) -> None:
+    assert rank(path + more, wanted(path)) is not None
+
+
+@given(words, st.lists(words, unique=True, max_size=12), st.integers(1, 5), st.randoms())
+def test_what_comes_in_stretches_is_ordered_as_if_it_came_at_once(
+    typed: str, paths: list[str], most: int, chance: random.Random
+) -> None:
+    whole = Best(wanted(typed))
+    whole.take(paths)
+    parts, rest = Best(wanted(typed), most), list(paths)
+    while rest:
+        size = chance.randint(1, len(rest))
+        parts.take(rest[:size])
+        rest = rest[size:]
+    assert (parts.paths, parts.count) == (whole.paths[:most], whole.count)
