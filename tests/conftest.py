@@ -7,11 +7,14 @@ from __future__ import annotations
 import gc
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-from tests.examples import LONG
+from tests.examples import LONG, USUAL
 
-settings.register_profile(LONG)
+# How long an example takes depends on who else uses the machine, so it fails nothing.
+for name in (USUAL, LONG):
+    settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(USUAL)
 
 FIRST = {"openat2": 0, "walk": 1, "jailed": 0, "jailed-contained": 1, "contained": 1}
 """The kinds of a vault or a household: which is the first, inline and in a jail, and which the second."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+USUAL = "usual"
 LONG = "long"
 
 

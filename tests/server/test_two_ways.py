@@ -241,7 +241,7 @@ METAS = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     id_=st.integers(0, 2**53) | st.text("i\u00e9", min_size=1, max_size=3),
     tool=st.sampled_from(["notes_read", "notes_delete", "notes_list", "nothing"]),
