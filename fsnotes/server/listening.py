@@ -37,6 +37,9 @@ MOST_URIS: Final = 256
 PAUSE_SECONDS: Final = 0.5
 """How long nothing is told after something was: each note twice a second at most."""
 
+VOUCH_SECONDS: Final = 20.0
+"""How often it is asked whether the credentials still prove the caller, though nothing has changed."""
+
 ROOM_SECONDS: Final = 0.1
 """How often it is seen whether a reader that is behind has caught up."""
 
@@ -115,6 +118,8 @@ class _Stream:
         self._bell = asyncio.Event()
         self._over = asyncio.Event()
         flight.on_abandon = self.end
+        if flight.abandoned:  # before there was anything to end
+            self.end()
 
     def end(self) -> None:
         """Tell nothing more."""
@@ -130,7 +135,8 @@ class _Stream:
         """Acknowledge what is heard, and tell what changes until the end."""
         await self._tell("subscriptions/acknowledged", notifications=_honored(subscription))
         while not (subscription.is_over or self._over.is_set()):
-            await self._bell.wait()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._bell.wait(), VOUCH_SECONDS)
             self._bell.clear()
             if self._over.is_set() or not await self._is_vouched_for():
                 return

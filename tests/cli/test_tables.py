@@ -161,14 +161,14 @@ def test_titles_stand_above_the_first_page_only(shell: Shell) -> None:
 
 
 def test_a_dumb_terminal_gets_no_line_that_is_written_again_and_again(shell: Shell) -> None:
-    for number in range(300):
+    for number in range(3_000):  # more than one step takes in
         shell.write(f"{number}.md", "x")
 
     def said(term: str) -> str:
         words = ("index", "Notes", "--jail", "off", "--state-dir", f"~/state of {term}")
         with shell.on_terminal(*words, TERM=term) as terminal:
             done = terminal.end()
-        assert (done.code, done.out) == (0, "300 notes are indexed\n")
+        assert (done.code, done.out) == (0, "3000 notes are indexed\n")
         return done.err
 
     assert said("dumb") == ""

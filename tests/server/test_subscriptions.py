@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import queue
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fsnotes.server.listening import MOST_OF_ONE, MOST_URIS, PAUSE_SECONDS, is_plain_listen
+from fsnotes.access import Principal
+from fsnotes.server.flights import Flight
+from fsnotes.server.listening import MOST_OF_ONE, MOST_URIS, PAUSE_SECONDS, _Stream, is_plain_listen
 from tests.server.conftest import Vault
 from tests.server.http.conftest import Served, serving  # noqa: F401 - a fixture
 from tests.server.http.raw import SECONDS, Raw, posted
 from tests.server.test_resources import CONFIG, SIGNED
-from tests.server.wire import Frame, Wire, envelope, request
+from tests.server.wire import VERSION, Frame, Wire, envelope, request
 
 ID_KEY = "io.modelcontextprotocol/subscriptionId"
 ODD = {"org.example/odd": 1}
@@ -212,7 +215,7 @@ def configured(folder: Path, config: Path) -> dict[str, Any]:
     return {"config": str(config), "auth": "issued"}
 
 
-def begin(raw: Raw, frame: Frame, bearer: str, **fields: str | None) -> None:
+def begin(raw: Raw, frame: Frame | bytes, bearer: str, **fields: str | None) -> None:
     raw.send(posted(frame, {**fields}, port=raw.port, bearer=f"{bearer}-token"))
     status, heads = raw.head()
     assert (status, ("content-type", "text/event-stream") in heads) == (200, True)
@@ -279,3 +282,35 @@ def test_a_stream_needs_a_client_that_takes_events(
     with served.connect() as raw:
         begin(raw, listen(1, "file:///elsewhere/a.md"), "bob")
         assert [event(raw), event(raw), raw.chunk()] == [acknowledged(1), completed(1), b""]
+
+
+def test_streams_take_up_no_place_of_a_request_nor_room_for_a_body(
+    serving: Callable[..., Served],  # noqa: F811 - a fixture
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "Notes"
+    served = serving(**configured(folder, tmp_path / "config.toml"), http={"max_requests": 4})
+    shared = f"{folder.as_uri()}/shared/a.md"
+    with ExitStack() as streams:
+        for turn in range(6):
+            raw = streams.enter_context(served.connect())
+            padded = json.dumps(listen(turn, shared)).encode() + b" " * 30_000
+            begin(
+                raw, padded, "bob", **{"Mcp-Method": "subscriptions/listen", "MCP-Protocol-Version": VERSION}
+            )
+            assert event(raw) == acknowledged(turn, shared)
+        for caller in ("alice", "bob"):
+            with served.connect() as other:
+                other.send(posted(request(1, "resources/list"), port=served.port, bearer=f"{caller}-token"))
+                assert other.read().status == 200
+        served.process.terminate()
+        assert served.end()[0] == 0
+
+
+def test_a_stream_that_was_given_up_before_it_began_is_over() -> None:
+    async def begun() -> bool:
+        flight = Flight(Principal("local:me"))
+        flight.abandoned = True
+        return _Stream(flight, 1)._over.is_set()
+
+    assert asyncio.run(begun())

@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -128,11 +129,19 @@ class HttpApp:
             if wait and not exchange.is_short_call(LARGE_FRAME):
                 return _too_often(wait)
             with self._room.place(principal) as place:
-                return await self._admitted(exchange, principal, place, wait)
+                found = await self._admitted(exchange, principal, place, wait)
         finally:
             self._limits.leave(principal)
-            if not self._limits.requests and self._idle is not None and not self._idle.done():
-                self._idle.set_result(None)
+            self._look_whether_idle()
+        return await self._stream(exchange, found) if isinstance(found, _Opened) else found
+
+    def _look_whether_idle(self) -> None:
+        if not self._is_busy and self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self._limits.requests or self._flights)
 
     def _beside(self, exchange: Exchange) -> Reply:
         """Answer what is not for the endpoint. It is the same for everybody, and proves nobody."""
@@ -154,7 +163,7 @@ class HttpApp:
 
     async def _admitted(
         self, exchange: Exchange, principal: Principal, place: Place, wait: int
-    ) -> Reply | None:
+    ) -> Reply | _Opened | None:
         if not is_json(exchange.headers):
             return line(415, "The body must be application/json in UTF-8, not compressed")
         try:
@@ -191,7 +200,7 @@ class HttpApp:
 
     async def _request(
         self, exchange: Exchange, principal: Principal, request: Request, wait: int
-    ) -> Reply | None:
+    ) -> Reply | _Opened | None:
         flight = Flight(principal)
         exchange.entry.asked(
             request.id, request.method if self._front.knows(request.method) else None, flight
@@ -208,15 +217,24 @@ class HttpApp:
         if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
         flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
-        if is_stream and flight.refusal is None:
-            self._limits.end(principal)  # it is no work while it waits, and is counted as a stream
         self._flights.add(flight)
+        if is_stream:
+            if flight.refusal is None:
+                self._limits.end(principal)
+            return _Opened(request, flight)
         try:
             return await self._call(exchange, request, flight)
         finally:
             self._flights.discard(flight)
-            if flight.refusal is None and not is_stream:
+            if flight.refusal is None:
                 self._limits.end(principal)
+
+    async def _stream(self, exchange: Exchange, opened: _Opened) -> Reply | None:
+        try:
+            return await self._call(exchange, opened.request, opened.flight)
+        finally:
+            self._flights.discard(opened.flight)
+            self._look_whether_idle()
 
     async def _call(self, exchange: Exchange, request: Request, flight: Flight) -> Reply | None:
         streamed, is_stream = False, request.method == LISTEN
@@ -260,12 +278,22 @@ class HttpApp:
         """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended."""
         self.is_draining = True
         self._front.end_streams()
-        if self._limits.requests:
+        if self._is_busy:
             self._idle = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._idle}, timeout=seconds)
         for flight in self._flights:
             flight.abandoned = True
-        return not self._limits.requests
+        return not self._is_busy
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A subscription that was admitted. It waits for as long as it likes, so it takes up no place of a request: how
+    many there may be is `listening`'s to say.
+    """
+
+    request: Request
+    flight: Flight
 
 
 def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
