@@ -13,7 +13,9 @@ from tests.examples import LONG, USUAL
 
 # How long an example takes depends on who else uses the machine, so it fails nothing.
 for name in (USUAL, LONG):
-    settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        name, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    )
 settings.load_profile(USUAL)
 
 FIRST = {"openat2": 0, "walk": 1, "jailed": 0, "jailed-contained": 1, "contained": 1}

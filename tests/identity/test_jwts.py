@@ -477,7 +477,9 @@ def test_any_mutated_token_is_refused(world: World, data: st.DataObject) -> None
         )
     mutated = "".join(changed)
     assume(mutated != token)
-    assert refusal(authenticator.identify, mutated) == (401, INVALID)
+    status, challenge = refusal(authenticator.identify, mutated)
+    # A claim that was hit may be what is wrong with it first, such as its time.
+    assert (status, 'error="invalid_token"' in str(challenge)) == (401, True)
     assert authenticator.identify(token) == Principal(f"{world.issuer}|alice")
 
 

@@ -178,6 +178,7 @@ texts = st.text(max_size=20)
 counts = st.integers(0, 2**31)
 lines = st.integers(1, 2**31)
 bounded: dict[str, st.SearchStrategy[Any]] = {
+    "behind": st.none() | counts,
     "count": counts,
     "deleted_at": st.just("2026-01-31T23:59:59Z"),
     "entry": st.just(ENTRY),

@@ -121,8 +121,8 @@ class ScriptedService:
         """Log nothing."""
 
     def answered(self, deletion: Deletion) -> None:
-        path = self._folder / str(deletion.trash_id)
-        if path.parent == self._folder:
+        path = Path(str(deletion.trash_id))
+        if path.is_absolute():  # where the test wants it, and nowhere else
             path.touch()
 
 

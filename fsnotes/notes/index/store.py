@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, Final
 
-from fsnotes.errors import Busy, IndexUnusable
+from fsnotes.errors import Busy, IndexUnusable, Unavailable
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.files import BUSY as BUSY_CODES
 from fsnotes.notes.index.files import Folder, code_of, is_damage, translated
@@ -109,7 +109,7 @@ class Store:
         """Commit, say that all is on the disk, and close. What cannot be committed is undone."""
         try:
             self.settle()
-        except (Busy, IndexUnusable, sqlite3.Error):
+        except (Busy, IndexUnusable, Unavailable, sqlite3.Error):
             pass  # then it is not marked, and the next one decides by the boot
         self.abandon()
 
