@@ -14,8 +14,8 @@ from fsnotes.server.frames import Params
 MOST_VALUES: Final = 1_000
 """Values, members and items of all levels together; an honest envelope has a dozen."""
 
-MOST_TEXT: Final = 65_536
-"""Characters of all texts and names together."""
+MOST_TEXT: Final = 1_048_576
+"""Characters of all texts and names together; as many as 256 long URIs have that are listened to. They cost little."""
 
 _MANY: Final = (dict, list)
 
