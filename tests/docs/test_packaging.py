@@ -38,10 +38,10 @@ def test_the_registry_entry_has_what_its_schema_asks_for() -> None:
 
 def test_the_registry_entry_is_for_the_package_as_it_is_published() -> None:
     assert PACKAGE.keys() == {
-        "registryType", "registryBaseUrl", "identifier", "version", "runtimeHint", "transport", "packageArguments",
+        "registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments",
         "environmentVariables",
     }  # fmt: skip
-    assert (PACKAGE["registryType"], PACKAGE["registryBaseUrl"]) == ("pypi", "https://pypi.org")
+    assert PACKAGE["registryType"] == "pypi"
     assert PACKAGE["identifier"] == PROJECT["name"]
     assert PACKAGE["transport"] == {"type": "stdio"}
     # `uvx fsnotes`: the runtime starts the script that has the package's name.
