@@ -167,7 +167,7 @@ class Front:
         if request.method in self._fixed and is_plain(params):
             return result_message(request.id, self._fixed[request.method])
         if request.method == "tools/call" and is_plain_call(params):
-            return await self._call(request.id, params, envelope, flight)
+            return await self._answered(request.id, self._call(request.id, params, envelope, flight))
         method = self._methods.get(request.method)
         if method is not None and method.is_plain(params):
             asked = Asked(request.id, envelope, Echo(), flight)
@@ -185,12 +185,9 @@ class Front:
     async def _call(
         self, id_: RequestId, params: Params, envelope: Envelope, flight: Flight
     ) -> dict[str, Any]:
-        try:
-            rest, echo = take_echo(params)
-        except RpcRefusal as refusal:
-            return error_message(id_, refusal.code, refusal.message, refusal.data)
+        rest, echo = take_echo(params)
         asked = Asked(id_, envelope, echo, flight)
-        return await self._answered(id_, self._caller.call(rest["name"], rest.get("arguments", {}), asked))
+        return await self._caller.call(rest["name"], rest.get("arguments", {}), asked)
 
     async def _answered(self, id_: RequestId, work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
         try:

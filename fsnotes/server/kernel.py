@@ -145,26 +145,17 @@ class Kernel:
         """Answer from the params as they came: the model has judged them, and has no say in what they mean."""
         if ctx.request is None:
             raise MCPError(INVALID_PARAMS, "Invalid request parameters")
-        try:
-            return await self._caller.ask(method, ctx.request.params, ctx.request.asked)
-        except RpcRefusal as refusal:
-            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+        return await self._caller.ask(method, ctx.request.params, ctx.request.asked)
 
     async def _listen(self, ctx: _Context, _: types.SubscriptionsListenRequestParams) -> Any:
         if ctx.request is None:
             raise MCPError(INVALID_PARAMS, "Invalid request parameters")
-        try:
-            return await self._listening.listen(ctx.request.params, ctx.request.asked)
-        except RpcRefusal as refusal:
-            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+        return await self._listening.listen(ctx.request.params, ctx.request.asked)
 
     async def _call(self, ctx: _Context, params: types.CallToolRequestParams) -> Any:
         if ctx.request is None:
             raise MCPError(INVALID_PARAMS, "Unknown tool")
-        try:
-            return await self._caller.call(params.name, params.arguments or {}, ctx.request.asked)
-        except RpcRefusal as refusal:
-            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+        return await self._caller.call(params.name, params.arguments or {}, ctx.request.asked)
 
 
 def _failed(id_: RequestId, error: Exception) -> dict[str, Any]:
