@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fsnotes import addresses
-from fsnotes.addresses import is_loopback as is_loopback
 from fsnotes.errors import ConfigurationError
 from fsnotes.scopes import MOST_SCOPES, is_scope
 from fsnotes.tables import Table, one_of, positive

@@ -52,13 +52,9 @@ class Flight:
         self.outcome: str | None = None
         self.trace_id: str | None = None
 
-    def abandon(self) -> None:
-        """Note that the answer is no longer wanted; on the event loop."""
-        self.abandoned = True
-
     @property
     def abandoned(self) -> bool:
-        """Whether the answer is no longer wanted; set on the event loop."""
+        """Whether the answer is no longer wanted; set on the event loop, which does what is due then."""
         return self._abandoned
 
     @abandoned.setter

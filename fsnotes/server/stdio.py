@@ -187,7 +187,7 @@ class _Connection:
             await asyncio.wait(self._tasks, timeout=min(left, STEP_SECONDS))
         await self._output.flush(max(deadline - loop.time(), FLUSH_SECONDS))
         for flight in self._flights.values():
-            flight.abandon()
+            flight.abandoned = True
 
     def _take(self, line: bytes | None) -> None:
         if line is None:
@@ -304,4 +304,4 @@ class _Connection:
         flight = self._flights.pop(id_, None)
         if flight is not None:
             # It goes unanswered; a change that has begun is finished all the same.
-            flight.abandon()
+            flight.abandoned = True

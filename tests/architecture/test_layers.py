@@ -301,6 +301,7 @@ ROOMS: dict[str, Room] = {
         (
             "fsnotes",
             "fsnotes.access",
+            "fsnotes.addresses",
             "fsnotes.calls",
             "fsnotes.completions",
             "fsnotes.config",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from typing import Final
 
+from fsnotes.addresses import is_loopback
 from fsnotes.errors import ConfigurationError
-from fsnotes.http_settings import HttpSettings, is_loopback
+from fsnotes.http_settings import HttpSettings
 
 BACKLOG: Final = 512
 
