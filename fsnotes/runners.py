@@ -42,7 +42,7 @@ from sandbox.policy import Quota
 if TYPE_CHECKING:
     from fsnotes.notes.indexer import Indexer
 
-MAX_PENDING: Final = 32
+MAX_PENDING: Final = 64
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
 since a server has places for all of them, and changes that wait for its lock keep nobody from reading."""
 

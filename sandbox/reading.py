@@ -6,9 +6,10 @@ of a folder a caller may see, is left to others.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final
 
 from sandbox.beneath import Beneath, Descriptor, encoded_parts
@@ -137,7 +138,9 @@ def _is_link(tree: Beneath, path: RelPath) -> bool:
     return Kind.of(status.st_mode) is Kind.LINK
 
 
-def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing:
+def list_folder(
+    tree: Beneath, path: RelPath, *, with_identity: bool, wanted: Callable[[str], bool] | None
+) -> Listing:
     """Return the entries of one folder, sorted; see `Root.list`."""
     found: list[Entry] = []
     hostile: list[str] = []
@@ -151,6 +154,8 @@ def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing
                 if len(hostile) < MAX_UNNAMEABLE:
                     hostile.append(display(os.fsencode(name)))
                 continue
+            if wanted is not None and not wanted(name):
+                continue
             if not with_identity and entry.is_file(follow_symlinks=False):
                 # Most are such, and folders may be long.
                 found.append(Entry(name, Kind.FILE, None, entry.inode()))
@@ -158,20 +163,19 @@ def list_folder(tree: Beneath, path: RelPath, *, with_identity: bool) -> Listing
             described = _describe(tree, path, entry, device=stamp.dev, with_identity=with_identity)
             if described is not None:
                 found.append(described)
-    found.sort(key=_name)
+    found.sort(key=_NAME)
     return Listing(tuple(found), stamp, tuple(sorted(hostile)), hostile_count)
 
 
-_name: Final = attrgetter("name")
+_NAME: Final = itemgetter(0)
 
 
 def bounded_entries(folder: int, shown: object, limit: int) -> Iterator[os.DirEntry[str]]:
     """Yield the entries of an opened (not O_PATH) folder; raises TooLarge past *limit* of them."""
     with os.scandir(folder) as entries:
-        for count, entry in enumerate(entries, start=1):
-            if count > limit:
-                raise TooLarge(str(shown), limit=limit)
-            yield entry
+        yield from itertools.islice(entries, limit)
+        if next(entries, None) is not None:
+            raise TooLarge(str(shown), limit=limit)
 
 
 def _describe(

@@ -211,14 +211,18 @@ class Root:
         """
         return reading.kind(self._tree, path)
 
-    def list(self, path: RelPath = ROOT, *, with_identity: bool) -> Listing:
+    def list(
+        self, path: RelPath = ROOT, *, with_identity: bool, wanted: Callable[[str], bool] | None = None
+    ) -> Listing:
         """Return what is directly in the folder at *path*, hidden entries included, sorted by name.
+
+        With *wanted*, only entries whose names it wants; all of them count for the bound, though.
 
         Links are LINK unless the policy follows them; nothing is opened. With identities, a mount point
         that the policy refuses is OTHER; without, it is told as what covers it. Raises Missing, NotAFolder,
         Escape, StorageFailed, and TooLarge past the policy's `max_entries`.
         """
-        return reading.list_folder(self._tree, path, with_identity=with_identity)
+        return reading.list_folder(self._tree, path, with_identity=with_identity, wanted=wanted)
 
     def space(self, path: RelPath = ROOT) -> Space:
         """Return how large the file system is on which *path* lies, or would be made, and what is free of it.

@@ -15,9 +15,9 @@ from fsnotes.notes.commands import Described, DescribeNotes, FindNotes, Found, M
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import fold, is_note, stem
 from fsnotes.notes.places import check_admitted
-from fsnotes.notes.scanning import Seen, position_text, reason_of, walk
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.titles import title_of
+from fsnotes.notes.walking import Seen, position_text, reason_of, walk
 from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root

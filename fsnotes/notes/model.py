@@ -19,8 +19,8 @@ _PLACEHOLDER_SUFFIX: Final = ".icloud"
 
 def is_note(name: str) -> bool:
     """Say whether a file of this name is a note: a note's suffix, something before it, and not hidden."""
-    lowered = name.lower()
-    return not lowered.startswith(".") and lowered.endswith(SUFFIXES)
+    # As a rule it is written as it is compared.
+    return (name.endswith(SUFFIXES) or name.lower().endswith(SUFFIXES)) and not name.startswith(".")
 
 
 def stem(name: str) -> str:

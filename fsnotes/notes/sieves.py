@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsnotes.errors import IndexUnusable
-from fsnotes.notes.scanning import Known, Seen
 from fsnotes.notes.stretches import Wanted
+from fsnotes.notes.walking import Known, Seen
 
 if TYPE_CHECKING:
     from fsnotes.notes.index.known import Use

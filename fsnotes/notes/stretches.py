@@ -13,7 +13,8 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Final
 
 from fsnotes.notes.commands import Skipped, by_reason
-from fsnotes.notes.scanning import (
+from fsnotes.notes.scope import Scope
+from fsnotes.notes.walking import (
     Finding,
     Known,
     Passed,
@@ -24,7 +25,6 @@ from fsnotes.notes.scanning import (
     reason_of,
     walk,
 )
-from fsnotes.notes.scope import Scope
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.root import Root
 

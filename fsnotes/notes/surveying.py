@@ -24,8 +24,8 @@ from fsnotes.notes.charts import Chart
 from fsnotes.notes.commands import Surveyed, SurveyMove
 from fsnotes.notes.courses import course
 from fsnotes.notes.move_replies import MOST_SURVEYED, Unseen, is_survey_position
-from fsnotes.notes.scanning import reason_of
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.walking import reason_of
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import Missing, NotAFolder, SandboxError, StorageFailed
 from sandbox.root import Shelves

@@ -16,7 +16,7 @@ from sandbox.errors import Abandoned, JailBusy, JailStopped, SandboxError, Worke
 
 T = TypeVar("T")
 
-MAX_WAITING: Final = 32
+MAX_WAITING: Final = 64
 """Callers that may wait for one worker."""
 
 STEP_SECONDS: Final = 0.025

@@ -1,6 +1,6 @@
-"""`python -m tests.benchmarks.exchanges [REQUESTS]`: the HTTP transport, jailed, beside the SDK's own with an echo tool.
+"""`python -m tests.benchmarks.exchanges [REQUESTS]`: the HTTP transport, jailed, beside the SDK's with an echo tool.
 
-Both answer over kept connections to one client process that drives 1, 8 and 32 of them, in turn. At the end it is
+Both answer over kept connections to one client process that drives 1, 8 and 64 of them, in turn. At the end it is
 looked whether *REQUESTS* (default 100,000) leave memory behind.
 """
 
@@ -28,8 +28,8 @@ from tests.benchmarks.vault import make_vault
 
 NOTES: Final = 1_000
 ROUNDS: Final = 7
-CONNECTIONS: Final = (1, 8, 32)
-"""Beyond 32, calls of one workspace are refused: its queue is bounded."""
+CONNECTIONS: Final = (1, 8, 64)
+"""Beyond 64, calls of one workspace are refused: its queue is bounded."""
 REQUESTS: Final = 800
 """Of one side in one round."""
 MOST_P50: Final = 1.3

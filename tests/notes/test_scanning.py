@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteNotFound, PathRefused
-from fsnotes.notes import scanning
+from fsnotes.notes import scanning, walking
 from fsnotes.notes.commands import Scanned, ScanNotes, Skipped
-from fsnotes.notes.scanning import Passed, Seen, position_after
+from fsnotes.notes.scanning import position_after
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.walking import Passed, Seen
 from sandbox.errors import StorageFailed
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import HardLinks, Links, Policy
@@ -147,13 +148,13 @@ def test_a_walk_passes_by_exactly_the_notes_that_are_as_they_are_known_wherever_
     random: Any,
     ignoring: bool,
 ) -> None:
-    monkeypatch.setattr(scanning, "LEAST_KNOWN", 1)
-    monkeypatch.setattr(scanning, "MANY_AT_ONCE", random.choice([1, 2, 3, 256]))
+    monkeypatch.setattr(walking, "LEAST_KNOWN", 1)
+    monkeypatch.setattr(walking, "MANY_AT_ONCE", random.choice([1, 2, 3, 256]))
     base = str(tmp_path_factory.mktemp("known"))
     _plant(base, trees)
     scope = Scope((ROOT,), ("b.md",) if ignoring else ())
     with Root.open(base) as root:
-        every = list(scanning.walk(root, scope, "", recursive=True, after=None))
+        every = list(walking.walk(root, scope, "", recursive=True, after=None))
         seen = [finding for _, finding in every if isinstance(finding, Seen)]
         right = {str(note.path) for note in seen if random.random() < 0.7}
         numbers = {
@@ -170,11 +171,11 @@ def test_a_walk_passes_by_exactly_the_notes_that_are_as_they_are_known_wherever_
                 if path.startswith(before) and first <= path[len(before) :] <= last
             }
 
-        starts = [None, *(scanning.position_text(position) for position, _ in every)]
+        starts = [None, *(walking.position_text(position) for position, _ in every)]
         for after in starts:
             told: list[tuple[str, object]] = []
             before: tuple[str, ...] = ()
-            for position, finding in scanning.walk(root, scope, "", recursive=True, after=after, known=known):
+            for position, finding in walking.walk(root, scope, "", recursive=True, after=after, known=known):
                 assert before < position
                 before = position
                 match finding:
@@ -191,7 +192,7 @@ def test_a_walk_passes_by_exactly_the_notes_that_are_as_they_are_known_wherever_
                 (str(finding.path), "passed" if str(finding.path) in right else "seen")
                 if isinstance(finding, Seen)
                 else (str(finding.path), "skipped")
-                for _, finding in scanning.walk(root, scope, "", recursive=True, after=after)
+                for _, finding in walking.walk(root, scope, "", recursive=True, after=after)
                 if isinstance(finding, Seen | Skipped)
             ]
             assert told == expected

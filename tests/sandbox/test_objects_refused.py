@@ -429,6 +429,18 @@ def test_folder_with_more_entries_than_allowed_is_too_large(disk: Tree) -> None:
         assert caught.value.limit == 3
 
 
+def test_only_wanted_names_are_listed_and_all_of_them_count(disk: Tree) -> None:
+    disk.build("root/a", "root/b", "root/c/d", "root/back\\\\slash")
+    with disk.open_root(policy=Policy(max_entries=4)) as root:
+        listing = root.list(with_identity=True, wanted=lambda name: name >= "b")
+        assert [entry.name for entry in listing.entries] == ["b", "c"]
+        assert listing.entries == root.list(with_identity=True).entries[1:]
+        assert listing.unnameable_count == 1
+        disk.build("root/e")
+        with pytest.raises(TooLarge):
+            root.list(with_identity=True, wanted=lambda _: False)
+
+
 def test_tree_of_six_hundred_levels_is_listed_and_swept_without_harm(disk: Tree) -> None:
     disk.build("root/a.md: a", "root/.~fsn-old: t")
     here = os.open(disk.path("root"), os.O_RDONLY)

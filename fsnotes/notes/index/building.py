@@ -21,8 +21,8 @@ from fsnotes.notes.index.bounds import CALL_BYTES
 from fsnotes.notes.index.rows import Doc, Row, Stat, row_of
 from fsnotes.notes.index.store import Store
 from fsnotes.notes.model import is_note
-from fsnotes.notes.scanning import Finding, Passed, Position, Seen, reason_of, walk
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.walking import Finding, Passed, Position, Seen, reason_of, walk
 from sandbox.errors import Missing, NotAFolder, RootUnusable, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Kind, Numbers, Root
