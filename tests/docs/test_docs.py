@@ -135,10 +135,12 @@ def test_every_test_that_a_document_names_exists(path: Path) -> None:
 
 def test_every_threat_has_a_layer_and_a_test_or_an_attempt_that_exists() -> None:
     text = _read(ROOT / "docs/security.md")
-    listed = re.findall(r"^\| threat \| layer \| test \|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE)
+    listed = re.findall(
+        r"^\| (?:threat|kind) \| layer \| test \|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE
+    )
     rows = [row.strip("|").split(" | ") for table in listed for row in table.splitlines()]
-    assert len(listed) == 4
-    assert len(rows) > 30
+    assert len(listed) == 5
+    assert len(rows) > 47
     assert len(ATTEMPTS) > 60
     for threat, layer, proof in rows:
         tried = [name for names in _ATTEMPTS.findall(proof) for name in re.findall(r"\w+", names)]
