@@ -115,8 +115,9 @@ def test_json_examples_parse() -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_lines_are_short_enough_to_read_a_change_of_them(path: Path) -> None:
+    """But for rows of tables, and the one text in JSON that is shown whole: that of a form."""
     long = [line for line in _read(path).splitlines() if len(line) > 120]
-    assert [line for line in long if " " in line and not line.startswith("|")] == []
+    assert [line for line in long if " " in line and not line.lstrip().startswith(("|", '"message": '))] == []
 
 
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
