@@ -1,45 +1,72 @@
-"""`docs/library.md` is a session: each example is run, in order, and gives what is shown."""
+"""`docs/library.md` is a session, and so are the examples of `docs/containment.md`: each gives what is shown."""
 
 from __future__ import annotations
 
-import doctest
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import page
+from tests.docs.interpreter import run_examples
+from tests.docs.pages import DOCUMENTS, Page, page
 from tests.sandbox.jail.conftest import need
 
-PAGE = page("docs/library.md")
-_FILE = re.compile(r"# (\w+\.py)\n")
+LIBRARY = page("docs/library.md")
+CONTAINMENT = page("docs/containment.md")
+_FILE = re.compile(r"# (\w+)\.py\n")
 
 
-def test_every_example_gives_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that begin with the name of a file are that file."""
-    need("contained")
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with an empty folder of notes."""
     (tmp_path / "Notes").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for fence in PAGE.fences("python"):
-        named = _FILE.match(fence.text)
-        assert named is not None, fence.line
-        (tmp_path / named[1]).write_text(fence.text, encoding="utf-8")
-    examples: dict[str, object] = {}
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    said: list[str] = []
-    for fence in PAGE.fences("pycon"):
-        # Each block sees what those before it have made.
-        test = doctest.DocTestParser().get_doctest(fence.text, examples, PAGE.name, PAGE.name, fence.line - 1)
-        test.globs = examples
-        runner.run(test, out=said.append, clear_globs=False)
-    sys.modules.pop("counting", None)
-    if runner.failures:
-        pytest.fail("".join(said))
-    assert runner.tries > 60
+    return tmp_path
 
 
-def test_examples_have_no_prompt_that_is_not_run() -> None:
-    prompts = sum(fence.text.count(">>> ") for fence in PAGE.fences("pycon"))
-    assert prompts == PAGE.text.count("\n>>> ")
+def test_every_example_of_the_libraries_gives_what_is_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks that begin with the name of a file are that file."""
+    need("contained")
+    monkeypatch.syspath_prepend(str(home))
+    files = [(_FILE.match(fence.text), fence.text) for fence in LIBRARY.fences("python")]
+    for named, text in files:
+        assert named is not None, text
+        (home / f"{named[1]}.py").write_text(text, encoding="utf-8")
+    try:
+        assert run_examples(LIBRARY) > 60
+    finally:
+        for named, _ in files:
+            sys.modules.pop(named[1] if named else "", None)
+
+
+def test_every_example_of_containment_gives_what_is_shown(home: Path) -> None:
+    (home / "Notes/inbox").mkdir()
+    (home / "Notes/inbox/today.md").write_text("# Today\n")
+    (home / "Notes/link-to-etc").symlink_to("/etc")
+    assert run_examples(CONTAINMENT) > 8
+
+
+def test_no_other_page_shows_python() -> None:
+    """One that does is to be run here."""
+    showing = {document.name for document in map(Page, DOCUMENTS) if document.fences("python", "pycon")}
+    assert showing == {LIBRARY.name, CONTAINMENT.name}
+
+
+def test_an_example_that_gives_something_else_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\n```pycon\n>>> 1 + 1\n3\n\n```\n")
+    (tmp_path / "b.md").write_text("# B\n\n```pycon\n>>> a = 1\n\n```\n\n```pycon\n>>> a + 1\n2\n\n```\n")
+    with pytest.raises(pytest.fail.Exception, match="Expected"):
+        run_examples(_outside(tmp_path / "a.md"))
+    assert run_examples(_outside(tmp_path / "b.md")) == 2
+
+
+def _outside(path: Path) -> Page:
+    class Outside(Page):
+        @property
+        def name(self) -> str:
+            return self.path.name
+
+    return Outside(path)
