@@ -17,7 +17,7 @@ def test_the_page_is_what_is_generated() -> None:
 
 def test_every_tool_has_its_section_and_no_other_has() -> None:
     names = [tool.name for tool in TOOLS]
-    assert [line[3:] for line in PAGE.text.splitlines() if line.startswith("## ")] == names
+    assert [line[3:] for line in PAGE.prose.splitlines() if line.startswith("## ")] == names
     assert list(EXAMPLES) == list(REFUSALS) == names
 
 
