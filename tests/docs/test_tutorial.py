@@ -6,6 +6,8 @@ import json
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import page
 from tests.docs.sessions import Command, Session, commands, same
 from tests.server.wire import Wire, call
@@ -14,6 +16,7 @@ PAGE = page("docs/tutorial.md")
 DECLINED = {"delete_choice": {"action": "decline"}}
 
 
+@pytest.mark.timeout(300)  # some twenty processes, one after the other, which a busy machine is slow to start
 def test_every_command_shows_what_the_page_shows(tmp_path: Path) -> None:
     """And between the snippet and the audit log, an assistant does what the page tells of it."""
     home = tmp_path.resolve() / "alice"
