@@ -29,7 +29,8 @@ from fsnotes.cli.examples import EXAMPLES
 from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, MOST_LINES, SORTS
 
 _EPILOG: Final = (
-    "fsnotes demo shows it at work; fsnotes COMMAND --help ends with an example; exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
+    "fsnotes demo shows it at work; fsnotes COMMAND --help ends with an example;"
+    " exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
     " 7 not confirmed, 8 jail, 130 interrupted"
 )
 
