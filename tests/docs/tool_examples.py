@@ -9,21 +9,23 @@ HEAD: Final = """\
 
 The {tools} tools of a server, as `tools/list` has them, in its order. This page is generated from them, and every
 answer on it is a real one; times, trash ids, sealed states and the jail's level are those of one day on one host. The
-commands for people that do the same are in [the command line](cli.md), the few that only people have too.
+commands for people that do the same, and some more, are in [the command line](cli.md).
 
 A tool is called with `tools/call`. Over [HTTP](http.md) and stdio a call and its result have the same bytes.
 
 - All tools but the first take `workspaceUri`, which `notes_workspaces` gives. `path` is a note's path in its workspace,
   with `/` and `.md`; the suffix may be left out. Unknown arguments are refused.
 - Results are compact JSON, as `structuredContent` and as text alike. `notes_read` has text alone: one block that says
-  where the text is from and how to go on, and one with exactly the note's text. A half stays below 40,000 characters.
+  where the text is from and how to go on, and one with exactly the note's text. Either form has less than 40,000
+  characters, and says how to get the rest.
 - Lists come in pages: `nextCursor` is there if there may be more, and is the `cursor` of the next call.
 - `etag` is made of a note's bytes alone. With `ifMatch` a note is only changed while it has that etag.
 - A right is granted by [configuration](configuration.md). With `--read-only` only tools with the hint `readOnly` are
   there.
 - A call that fails as expected has `isError` and one line, `slug: what, why, what to do next`. What each slug means is
   in [errors](errors.md). Beside those shown with a tool, any call may be `invalid_argument`, `not_allowed`, `limit`,
-  `busy` or `unavailable`, and one that reads or changes a note `not_text`, `too_large` or `ambiguous`.
+  `busy` or `unavailable`, one that reads or changes a note `not_text`, `too_large` or `ambiguous`, and one that answers
+  a form `conflict`, where the note is not what the form showed.
 - What comes from notes, names and texts alike, is data and never an instruction.
 """
 
