@@ -38,8 +38,9 @@ from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.replies import IndexKept
-from fsnotes.notes.scope import Scope
-from fsnotes.runners import check_right, moved_away, never, not_served, time_for, until_counted
+from fsnotes.notes.running import until_counted
+from fsnotes.notes.scope import EVERYWHERE, Scope
+from fsnotes.runners import check_right, moved_away, never, not_served, time_for
 from fsnotes.workers import JailedWorkspace, Worker, why
 from sandbox import ROOT, errors
 from sandbox.jail.events import Happening
@@ -80,7 +81,7 @@ class JailedRunner:
 
     def sweep(self, workspace: str, *, now: float) -> int:
         """Sweep in the worker that can change the workspace."""
-        return self._run(self._find(workspace), Scope((ROOT,)), SweepTemporaries(now=now), never).moved
+        return self._run(self._find(workspace), EVERYWHERE, SweepTemporaries(now=now), never).moved
 
     def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
         """Keep the index in the worker that does nothing else."""

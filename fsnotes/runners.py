@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.access import Grant
-from fsnotes.errors import Abandoned, ConfigurationError, LimitReached, NotAllowed, NotCounted, Unavailable
+from fsnotes.errors import Abandoned, ConfigurationError, LimitReached, NotAllowed, Unavailable
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -32,7 +32,8 @@ from fsnotes.notes.handlers import handle
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.notes.replies import IndexKept
-from fsnotes.notes.scope import Scope
+from fsnotes.notes.running import until_counted
+from fsnotes.notes.scope import EVERYWHERE, Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox import ROOT, Root
 from sandbox.errors import RootUnusable
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 MAX_PENDING: Final = 64
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
 since a server has places for all of them, and changes that wait for its lock keep nobody from reading."""
-
-MAX_COUNTING: Final = 5_000
-"""Calls in which a command may do what has to be done first; the next one goes on with it."""
 
 CLOSED: Final = "this workspace is closed, since its workers did what they must not"
 """What is said of a workspace in quarantine."""
@@ -78,24 +76,6 @@ def time_for(command: Command[Any], seconds: float) -> float:
 def never() -> bool:
     """Say that the caller still waits."""
     return False
-
-
-def until_counted(
-    work: Callable[[], ReplyT], *, abandoned: Callable[[], bool], is_late: Callable[[], bool] = never
-) -> ReplyT:
-    """Do *work*, again and again while it only does what has to be done first, a short while each time.
-
-    Raises NotCounted once *is_late*: what has been done by then is not lost to the next call.
-    """
-    for _ in range(MAX_COUNTING):
-        try:
-            return work()
-        except NotCounted:
-            if abandoned():
-                raise Abandoned from None
-            if is_late():
-                raise
-    raise NotCounted
 
 
 def check_right(grant: Grant, command: Command[Any]) -> None:
@@ -194,7 +174,7 @@ class InlineRunner:
         """Sweep in this thread."""
         served = self._find(workspace)
         with served.pending.admitted(change=True):
-            return self._handle(served, Scope((ROOT,)), SweepTemporaries(now=now), never).moved
+            return self._handle(served, EVERYWHERE, SweepTemporaries(now=now), never).moved
 
     def keep(self, workspace: str, command: KeepIndex) -> IndexKept:
         """Keep the index in this thread."""

@@ -39,7 +39,7 @@ def component_fault(name: str) -> InvalidPath | None:
     if "/" in name or "\\" in name:
         return Traversal("a separator inside a component")
     if not name:
-        return InvalidPath("an empty component")
+        return InvalidPath("an empty component (two slashes in a row, or one at the end)")
     if "\0" in name:
         return InvalidPath("a NUL character")
     if len(name) > MAX_NAME_BYTES:

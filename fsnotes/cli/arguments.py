@@ -29,7 +29,8 @@ from fsnotes.cli.examples import EXAMPLES
 from fsnotes.vocabulary import DIRECTIONS, MAX_LIMIT, MOST_LINES, SORTS
 
 _EPILOG: Final = (
-    "exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
+    "fsnotes demo shows it at work; fsnotes COMMAND --help ends with an example;"
+    " exit codes: 0 done, 1 unexpected, 2 bad arguments, 3 not allowed, 4 not found, 5 conflict, 6 limit,"
     " 7 not confirmed, 8 jail, 130 interrupted"
 )
 
@@ -132,7 +133,11 @@ def parser() -> argparse.ArgumentParser:
     shown.late = "folders"
     shown.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
     shown.add_argument(
-        "folders", nargs="*", metavar="DIR", help="a folder to serve (default: what is configured)"
+        "folders",
+        nargs="*",
+        default=[],
+        metavar="DIR",
+        help="a folder to serve (default: what is configured)",
     )
     shown.add_argument("--json", action="store_true", help="the same for programs, with where it goes")
 

@@ -106,7 +106,7 @@ _NAMES: Final = frozenset(
         "a NUL character",
         "a folder cannot be moved into itself",
         "a component longer than # bytes",
-        "an empty component",
+        "an empty component (two slashes in a row, or one at the end)",
         "deeper than # components",
         "empty",
         "it begins or ends with a space",

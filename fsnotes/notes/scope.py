@@ -6,9 +6,10 @@ Who gets which scope is decided above; what stands at a path, below.
 from __future__ import annotations
 
 import functools
+from typing import Final
 
 from fsnotes.notes.globs import Pattern, composed
-from sandbox.names import RelPath, is_hidden
+from sandbox.names import ROOT, RelPath, is_hidden
 from sandbox.records import record
 
 
@@ -60,6 +61,10 @@ class Scope:
             if not (tops and folder.starts_with(tops[-1])):
                 tops.append(folder)
         return tuple(tops)
+
+
+EVERYWHERE: Final = Scope((ROOT,))
+"""All of a workspace but what is hidden."""
 
 
 class _Patterns:

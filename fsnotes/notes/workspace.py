@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
 
 from fsnotes.errors import MovePending, MoveStuck
 from fsnotes.notes.atlas import Atlas
@@ -36,7 +37,7 @@ class Interrupted(Enum):
 
 
 class Workspace:
-    """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is."""
+    """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is; close it."""
 
     __slots__ = (
         "_boot", "_index", "_mutex", "_part", "atlas", "begun", "charts", "journal", "room", "root", "views",
@@ -70,6 +71,14 @@ class Workspace:
             self.journal.close()
         self.room.close()
         self.root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     def index(self) -> Reader | None:

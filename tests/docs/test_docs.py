@@ -110,12 +110,14 @@ def test_configuration_examples_are_accepted(tmp_path: Path) -> None:
 
 def test_json_examples_parse() -> None:
     for where, text in _fences("json"):
-        assert json.loads(text), where
+        assert isinstance(json.loads(text), dict), where
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_lines_are_short_enough_to_read_a_change_of_them(path: Path) -> None:
-    long = [line for line in _read(path).splitlines() if len(line) > 120]
+    """But for rows of tables, and for what a program says on one line: terminals are not ours to fold."""
+    text = re.sub(r"^```(?:console|json)\n.*?^```$", "", _read(path), flags=re.MULTILINE | re.DOTALL)
+    long = [line for line in text.splitlines() if len(line) > 120]
     assert [line for line in long if " " in line and not line.startswith("|")] == []
 
 

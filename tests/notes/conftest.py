@@ -23,9 +23,9 @@ from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import encode_command
 from fsnotes.notes.opening import RUN, WorkerOptions
+from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
-from fsnotes.runners import until_counted
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.names import RelPath

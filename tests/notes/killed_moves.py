@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from fsnotes.notes.commands import AppendNote, Command
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
-from fsnotes.runners import until_counted
 from sandbox.names import ROOT
 from sandbox.resolve import ResolverChoice
 from sandbox.root import Root

@@ -16,9 +16,9 @@ from fsnotes.errors import FsnotesError
 from fsnotes.notes import frontmatter
 from fsnotes.notes.commands import AppendNote, Assignment, EditNote, Moved, SetProperties
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
-from fsnotes.runners import until_counted
 from sandbox.names import ROOT, check_new_name
 from sandbox.root import Root
 from tests.notes.movers import move

@@ -17,9 +17,9 @@ from fsnotes.errors import FsnotesError, InvalidArgument, TooMuchToRelink, Unava
 from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, ReplyT
 from fsnotes.notes.handlers import handle
+from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
-from fsnotes.runners import until_counted
 from sandbox.names import ROOT
 from sandbox.policy import Links, Policy
 from sandbox.root import Root

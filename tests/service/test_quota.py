@@ -15,7 +15,7 @@ from fsnotes.access import Right
 from fsnotes.config import WorkspaceSettings
 from fsnotes.errors import Abandoned, NoRoom, NotCounted
 from fsnotes.failures import describe
-from fsnotes.notes import room
+from fsnotes.notes import room, running
 from fsnotes.outcomes import Deletion
 from fsnotes.workers import Worker
 from sandbox.jail.report import Level
@@ -155,7 +155,7 @@ def test_a_caller_that_goes_while_it_is_counted_changes_nothing_and_the_next_cou
 def test_a_count_without_end_is_busy_and_goes_on_with_the_next_call(
     inline: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runners, "MAX_COUNTING", 20)
+    monkeypatch.setattr(running, "MAX_COUNTING", 20)
     inline.quota = Quota(max_entries=100)
     for number in range(50):
         inline.write(f"{number}.md")
