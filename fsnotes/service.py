@@ -49,6 +49,7 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.overviews import show
+from fsnotes.resources import Ignored
 from fsnotes.runners import MAX_PENDING, Runner
 from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
@@ -74,9 +75,10 @@ class Service(Library):
         policies: Mapping[str, Mapping[str, Any]],
         freshness: Mapping[str, Freshness],
         hubs: Hubs,
+        ignored: Ignored,
         clock: Callable[[], float],
     ) -> None:
-        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs)
+        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs, ignored=ignored)
         self._confirmations = confirmations
         self._policies = policies
         self._clock = clock

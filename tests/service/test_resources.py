@@ -242,6 +242,36 @@ def test_the_innermost_workspace_whose_grant_covers_a_note_has_it(inline: Househ
     assert service.resource(BOB, f"{inner.as_uri()}/b.md").text == "out"
 
 
+def test_what_a_workspace_ignores_is_no_resource_anywhere(household: Household) -> None:
+    household.ignore = ("Archive/**", "**/*.draft.md")
+    for path in ("Archive/deep/a.md", "a.draft.md", "a.md", "Archives/a.md"):
+        household.write(path, path)
+    service = household.service()
+    served = [f"{household.uri}/Archives/a.md", f"{household.uri}/a.md"]
+    assert sorted(listed(service, ALICE)) == served
+    template = f"{household.uri}/{{+path}}"
+    assert sorted(completed(service, ALICE, template, "a")) == ["Archives/a.md", "a.md"]
+    assert service.complete_folder(ALICE, household.uri, "").values == ("Archives",)
+    for path in ("Archive/deep/a.md", "a.draft.md", "Archive/none.md"):
+        with pytest.raises(NotAllowed):
+            service.resource(ALICE, f"{household.uri}/{path}")
+    assert service.resource(ALICE, served[0]).text == "Archives/a.md"
+
+
+def test_a_note_that_the_innermost_workspace_ignores_is_read_where_it_is_listed(inline: Household) -> None:
+    """That one workspace leaves it out takes nothing away from what another one serves."""
+    inner = inline.vault / "inner"
+    inline.write("inner/Drafts/a.md", "text")
+    inline.others.append(WorkspaceSettings("Inner", str(inner), str(inner), Policy(), ("Drafts/**",)))
+    inline.grant(BOB, Right.READ, workspace="Inner")
+    inline.grant(ALICE, Right.READ, workspace="Inner")
+    service, uri = inline.service(), f"{inner.as_uri()}/Drafts/a.md"
+    assert (listed(service, ALICE), listed(service, BOB)) == ([uri], [])
+    assert service.resource(ALICE, uri).text == "text"
+    with pytest.raises(NotAllowed):
+        service.resource(BOB, uri)
+
+
 def test_two_principals_interleaved_see_what_they_were_granted(
     household: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
