@@ -49,7 +49,6 @@ from fsnotes.outcomes import (
     WorkspacesShown,
 )
 from fsnotes.overviews import show
-from fsnotes.resources import Ignored
 from fsnotes.runners import MAX_PENDING, Runner
 from fsnotes.search_pages import search_notes
 from fsnotes.sight import Sight
@@ -75,7 +74,7 @@ class Service(Library):
         policies: Mapping[str, Mapping[str, Any]],
         freshness: Mapping[str, Freshness],
         hubs: Hubs,
-        ignored: Ignored,
+        ignored: Mapping[str, tuple[str, ...]],
         clock: Callable[[], float],
     ) -> None:
         super().__init__(access, runner, audit, freshness=freshness, hubs=hubs, ignored=ignored)

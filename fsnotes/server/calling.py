@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from fsnotes.calls import Call, unreported
 from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
@@ -105,9 +105,8 @@ class Caller:
         if asked.flight.refusal is not None:
             return await self._limited(asked.flight.refusal, tool, arguments, asked)
         if asked.echo.state is not None and not tool.asks:
-            stray = InvalidState("sent to a tool that never asks")
             await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
-            raise _refused(stray)
+            raise _refused(InvalidState("sent to a tool that never asks"))
         try:
             given = fit(arguments, tool.input_schema)
             if (full := self._full(change=tool.changes)) is not None:
@@ -137,11 +136,6 @@ class Caller:
         """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
         if asked.flight.refusal is not None:
             raise refused(asked.flight.refusal, params)
-        if asked.echo.state is not None:
-            await self._run(
-                lambda: self._service.refused(self._call_of(asked), method.name, "", "invalid_state")
-            )
-            raise _refused(InvalidState("sent to a method that never asks"))
         try:
             result: Result = await self._in_thread(
                 lambda: method.run(self._service, self._call_of(asked), params), change=False
@@ -149,6 +143,11 @@ class Caller:
         except FsnotesError as error:
             raise refused(error, params) from error
         return result
+
+    async def refuse_state(self, method: str, asked: Asked) -> NoReturn:
+        """Log that a state came with a *method* that never asks for one back, and raise the RpcRefusal for it."""
+        await self._run(lambda: self._service.refused(self._call_of(asked), method, "", "invalid_state"))
+        raise _refused(InvalidState("sent to a method that never asks"))
 
     async def subscribe(
         self, uris: Sequence[str], asked: Asked, *, lists: bool, wake: Callable[[], None]
@@ -270,6 +269,8 @@ def _contained(work: Callable[[], Any]) -> Any:
 
 def take_echo(params: Params) -> tuple[Params, Echo]:
     """Split off what answers a form, so that the SDK's models neither judge nor convert it. Raises RpcRefusal.
+
+    For every method: answers alone answer nothing, and are dropped.
 
     They would refuse a whole call for an odd key beside ours, or for a null, and turn values into other
     types.
