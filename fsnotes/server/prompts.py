@@ -10,7 +10,7 @@ import json
 import time
 import unicodedata
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -190,14 +190,20 @@ def _invalid(line: str) -> RpcRefusal:
 
 
 def complete_argument(
-    service: Service, call: Call, name: str, argument: str, value: str, given: Mapping[str, str]
+    prompts: Iterable[Prompt],
+    service: Service,
+    call: Call,
+    name: str,
+    argument: str,
+    value: str,
+    given: Mapping[str, str],
 ) -> Completed:
     """Return what completes *value* as an *argument* of the prompt *name*; *given* are arguments that are settled.
 
-    Notes and folders are those of the workspace that is given, or of the only one that the caller has. Raises
-    RpcRefusal for an unknown prompt or argument, and NotAllowed.
+    *prompts* are those that are offered: any other is unknown. Notes and folders are those of the workspace that is
+    given, or of the only one that the caller has. Raises RpcRefusal for an unknown prompt or argument, and NotAllowed.
     """
-    prompt = next((each for each in PROMPTS if each.name == name), None)
+    prompt = next((each for each in prompts if each.name == name), None)
     if prompt is None or argument not in {each.name for each in prompt.arguments}:
         raise _invalid("Unknown prompt or argument")
     match argument:
