@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.exchanges [REQUESTS]`: the HTTP transport, jailed, beside the SDK's own with an echo tool.
+"""`python -m tests.benchmarks.exchanges [REQUESTS]`: the HTTP transport, jailed, beside the SDK's own with one tool.
 
 Both answer over kept connections to one client process that drives 1, 8 and 32 of them, in turn. At the end it is
 looked whether *REQUESTS* (default 100,000) leave memory behind.
