@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-import unicodedata
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from fsnotes.completions import Completed, fitting
 from fsnotes.notes.completing import Best, wanted
 from fsnotes.server.envelope import INVALID_PARAMS
 from fsnotes.server.refusals import RpcRefusal
+from sandbox.names import unseen
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
@@ -166,14 +166,9 @@ def prompt_of(
 def quoted(data: Any) -> str:
     """Return *data* as one line of JSON in which everything that is seen is what is there."""
     text = json.dumps(data, ensure_ascii=False)
-    return "".join(map(_seen, text))
-
-
-def _seen(character: str) -> str:
-    """Return *character*, or the escape of one that is not seen, or changes how others are seen (RFC 8259, 7)."""
-    if unicodedata.category(character) not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}:
-        return character
-    return json.dumps(character)[1:-1]
+    hidden = unseen(text)
+    # The escapes are those of RFC 8259, section 7.
+    return "".join(json.dumps(each)[1:-1] if at in hidden else each for at, each in enumerate(text))
 
 
 def _today(zone: str, now: float) -> str:

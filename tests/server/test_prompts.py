@@ -66,6 +66,9 @@ def test_what_is_not_seen_is_escaped() -> None:
     assert quoted('a"\n\u202e\u2028\u200b\U000e0041\u00e9\U0001f600') == (
         '"a\\"\\n\\u202e\\u2028\\u200b\\udb40\\udc41\u00e9\U0001f600"'
     )
+    empty = "\u3164\uffa0\u115f\u2800\u00a0\u3000\u034f\ufe0f\ue000"
+    assert quoted(empty) == json.dumps(empty)
+    assert quoted("\u65e5 \u672c\u2764\ufe0f") == '"\u65e5 \u672c\u2764\ufe0f"'
 
 
 @pytest.mark.parametrize(
