@@ -1,14 +1,15 @@
-"""The ids of the notes that the index knows, a stretch of them a call, matched with what somebody has typed.
+"""The ids of the notes that the index knows, matched with what somebody has typed.
 
 Nothing is read but the index. Which notes changed since is known above: their paths are left out, and looked at there.
+A call goes through a stretch of the ids; once all have been read, one call answers for all of them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import itertools
 
 from fsnotes.errors import IndexUnusable
-from fsnotes.notes.completing import Best
+from fsnotes.notes.completing import MOST_MATCHES, Best
 from fsnotes.notes.index.reader import standing
 from fsnotes.notes.index_commands import MatchPaths
 from fsnotes.notes.replies import PathsMatched
@@ -17,23 +18,29 @@ from fsnotes.notes.workspace import Workspace
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
 
-STRETCH: Final = 5_000
-"""How many ids one call goes through: some 20 ms."""
-
-_PATHS: Final = "SELECT id, path FROM docs WHERE id > ? ORDER BY id LIMIT ?"
-
 
 def match_paths(workspace: Workspace, scope: Scope, command: MatchPaths) -> PathsMatched:
-    """Match the ids of a stretch of the index; see `MatchPaths`. Raises IndexUnusable."""
+    """Match the ids that are known; see `MatchPaths`. Raises IndexUnusable."""
     if workspace.index is None:
         raise IndexUnusable("there is no search index")
+    without = frozenset(command.without)
     with workspace.index.view() as view:
         if standing(view).generation != command.generation:
             raise IndexUnusable("the search index was made anew")
-        rows = view.rows(_PATHS, command.after, STRETCH)
+        version = view.version()
+        # One that goes on with stretches has no use for all of them.
+        chart = workspace.ids.chart(version) if command.after == 0 else None
+        if chart is None:
+            entries, behind = workspace.ids.stretch(view, version, command.after)
+    if chart is not None:
+        matching = (
+            path for path in chart.matching(command.wanted) if path not in without and _admits(scope, path)
+        )
+        notes = tuple(itertools.islice(matching, MOST_MATCHES + 1))
+        return PathsMatched(notes[:MOST_MATCHES], len(notes), None, whole=len(notes) <= MOST_MATCHES)
     best = Best(command.wanted)
-    best.take(path for _, path in rows if path not in command.without and _admits(scope, path))
-    return PathsMatched(best.paths, best.count, rows[-1][0] if len(rows) == STRETCH else None)
+    best.take_folded((key, path) for key, path in entries if path not in without and _admits(scope, path))
+    return PathsMatched(best.paths, best.count, behind)
 
 
 def _admits(scope: Scope, path: str) -> bool:

@@ -454,6 +454,31 @@ def test_an_index_gives_the_same_values(household: Household, monkeypatch: pytes
     assert index.losses == ["lost"]
 
 
+def test_what_an_index_was_known_to_have_is_forgotten_once_it_has_changed(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(130):
+        household.write(f"n{number:03}.md")
+    monkeypatch.setattr("fsnotes.notes.known_ids.STRETCH", 40)
+    product = household.product()
+    product.build_index("Notes", lambda _: None)
+    service, template = product.service, f"{household.uri}/{{+path}}"
+    index = Settled(product._runner.keep("Notes", KeepIndex()).generation)
+    monkeypatch.setattr(service, "_freshness", {"Notes": index})
+    expected = [f"n{number:03}.md" for number in range(100)]
+    for _ in range(3):
+        assert completed(service, ALICE, template, "n") == expected
+        assert completed(service, ALICE, template, "129") == ["n129.md"]
+    many = service.complete_uri(ALICE, template, "path", "n")
+    assert (many.total, many.has_more) == (None, True)
+    household.write("n.md")
+    (household.vault / "n129.md").unlink()
+    product.build_index("Notes", lambda _: None)
+    for _ in range(3):
+        assert completed(service, ALICE, template, "n") == ["n.md", *expected[:99]]
+        assert completed(service, ALICE, template, "129") == []
+
+
 def test_a_hundred_values_at_most_and_how_many_there_are(household: Household) -> None:
     for number in range(130):
         household.write(f"n{number:03}.md")
