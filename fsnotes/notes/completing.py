@@ -8,7 +8,7 @@ without regard to case.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from fsnotes.notes.model import fold
@@ -74,9 +74,15 @@ class Best:
         """Take those of *paths* into account that may be meant. Each is to come once."""
         self.take_folded(folded_ids(paths))
 
-    def take_folded(self, entries: Iterable[Entry]) -> None:
-        """The same of *entries*."""
-        found = [each for entry in entries if (each := _rank(*entry, self._folded)) is not None]
+    def take_folded(
+        self, entries: Iterable[Entry], *, admits: Callable[[str], bool] = lambda _: True
+    ) -> None:
+        """The same of *entries*, of those ids that *admits* lets in; it is asked of no others than may be meant."""
+        found = [
+            each
+            for entry in entries
+            if (each := _rank(*entry, self._folded)) is not None and admits(entry[1])
+        ]
         self.count += len(found)
         self._ranks = heapq.nsmallest(self._most, [*self._ranks, *found])
 

@@ -32,14 +32,16 @@ def match_paths(workspace: Workspace, scope: Scope, command: MatchPaths) -> Path
         chart = workspace.ids.chart(version) if command.after == 0 else None
         if chart is None:
             entries, behind = workspace.ids.stretch(view, version, command.after)
+
+    def admits(path: str) -> bool:
+        return path not in without and _admits(scope, path)
+
     if chart is not None:
-        matching = (
-            path for path in chart.matching(command.wanted) if path not in without and _admits(scope, path)
-        )
+        matching = filter(admits, chart.matching(command.wanted))
         notes = tuple(itertools.islice(matching, MOST_MATCHES + 1))
         return PathsMatched(notes[:MOST_MATCHES], len(notes), None, whole=len(notes) <= MOST_MATCHES)
     best = Best(command.wanted)
-    best.take_folded((key, path) for key, path in entries if path not in without and _admits(scope, path))
+    best.take_folded(entries, admits=admits)
     return PathsMatched(best.paths, best.count, behind)
 
 

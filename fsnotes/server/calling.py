@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MOST_STREAMS: Final = 256
+"""Streams in all."""
+
 LOGGING_THREADS: Final = 2
 MOST_UNLOGGED: Final = 32
 """How many refusals by a limit wait for their line of the audit log; where that hangs, one more goes without."""
@@ -72,7 +75,10 @@ class Caller:
         self._changing = 0
         self._max_changing = max_calls - max_calls // 4
         self._threads = Threads(max_calls, name="fsnotes-call")
-        # Apart from the calls: what says that there is no place for one must not take another's.
+        # Apart from the calls: a stream takes no place of theirs, not even while it waits for a file system that hangs.
+        # There is one for each of all streams that there may be, and how many of whom is decided in `listening`.
+        self._opening = Threads(MOST_STREAMS, name="fsnotes-listen")
+        # Apart as well: what says that there is no place for one must not take another's.
         self._logging = Threads(LOGGING_THREADS, name="fsnotes-refusal")
         self._ration = Ration()
 
@@ -134,8 +140,9 @@ class Caller:
 
     async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
         """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
-        if asked.flight.refusal is not None:
-            raise refused(asked.flight.refusal, params)
+        refusal = asked.flight.refusal or self._full(change=False)
+        if refusal is not None:
+            raise refused(refusal, params)
         try:
             result: Result = await self._in_thread(
                 lambda: method.run(self._service, self._call_of(asked), params), change=False
@@ -154,10 +161,8 @@ class Caller:
     ) -> Subscription:
         """Return what the caller hears of. Raises RpcRefusal and CrashError."""
         try:
-            opened: Subscription = await self._in_thread(
-                lambda: self._service.subscribe(self._call_of(asked), uris, lists=lists, wake=wake),
-                change=False,
-            )
+            work = partial(self._service.subscribe, self._call_of(asked), uris, lists=lists, wake=wake)
+            opened: Subscription = await self._opening.run(partial(_contained, work))
         except FsnotesError as error:
             raise refused(error, {}) from error
         return opened
@@ -230,7 +235,7 @@ class Caller:
     @property
     def running(self) -> int:
         """How much blocking work has not ended, also where nobody waits for it any more."""
-        return self._threads.running + self._logging.running
+        return self._threads.running + self._opening.running + self._logging.running
 
     def _full(self, *, change: bool) -> LimitReached | None:
         """Return what refuses a call for which there is no place; None where there is one."""
@@ -252,6 +257,7 @@ class Caller:
     def close(self) -> None:
         """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
         self._threads.close()
+        self._opening.close()
         self._logging.close()
         if self._tracing is not None:
             self._tracing.flush()

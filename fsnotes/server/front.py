@@ -129,6 +129,11 @@ class Front:
         return self._caller.running > 0 or self.is_loading
 
     @property
+    def streams(self) -> int:
+        """How many requests stay under way until somebody ends them."""
+        return self._listening.count
+
+    @property
     def is_loading(self) -> bool:
         """Say whether the kernel is being loaded."""
         return self._loaded is not None and not self._loaded.done()
