@@ -233,6 +233,30 @@ def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault)
         assert b'"code":-32603' not in direct
 
 
+CACHED = {
+    "server/discover": ("public", 3_600_000),
+    "tools/list": ("public", 3_600_000),
+    "prompts/list": ("public", 3_600_000),
+    "resources/list": ("private", 5_000),
+    "resources/templates/list": ("private", 3_600_000),
+    "resources/read": ("private", 0),
+}
+
+
+def test_each_list_and_text_says_how_long_and_by_whom_it_may_be_kept(running: Vault) -> None:
+    """The specification's page on caching; no other result says so. Older revisions have none of it."""
+    vault = running
+    vault.write("b\u00e9.md", "text")
+    seen = set()
+    for method, params in LIBRARY:
+        for answer in both(vault.wire, request(1, method, filled(params, vault.uri))):
+            result = json.loads(answer).get("result")
+            if result is not None:
+                assert (result.get("cacheScope"), result.get("ttlMs")) == CACHED.get(method, (None, None))
+                seen.add(method)
+    assert seen >= CACHED.keys()
+
+
 @pytest.mark.parametrize(
     ("method", "params"),
     [
