@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from fsnotes.notes.completing import Entry, folded_ids
-from fsnotes.notes.id_chart import IdChart
 
 if TYPE_CHECKING:
+    from fsnotes.notes.id_chart import IdChart
     from fsnotes.notes.index.reader import View
 
 STRETCH: Final = 5_000
@@ -25,6 +26,8 @@ _PATHS: Final = "SELECT id, path FROM docs WHERE id > ? ORDER BY id LIMIT ?"
 
 Version = tuple[int, int]
 _Stretch = tuple[list[Entry], int | None]
+Drawing = Callable[[Iterable[Entry]], "IdChart"]
+"""What loads RE2 is left to who needs a chart."""
 
 
 class KnownIds:
@@ -42,8 +45,8 @@ class KnownIds:
         with self._mutex:
             return self._chart if version == self._version else None
 
-    def stretch(self, view: View, version: Version, after: int) -> _Stretch:
-        """Return those behind *after*, and behind which the next ones are."""
+    def stretch(self, view: View, version: Version, after: int, *, draw: Drawing) -> _Stretch:
+        """Return those behind *after*, and behind which the next ones are. Of all of them, *draw* makes the chart."""
         with self._mutex:
             if version != self._version:
                 self._version, self._stretches, self._chart, self._count = version, {}, None, 0
@@ -58,10 +61,10 @@ class KnownIds:
                 self._count += len(entries)
                 if self._count <= MOST_CHARTED:
                     self._stretches[after] = found
-                    self._draw()
+                    self._draw(draw)
         return found
 
-    def _draw(self) -> None:
+    def _draw(self, draw: Drawing) -> None:
         """Make the chart once every stretch is there."""
         stretches: list[list[Entry]] = []
         after: int | None = 0
@@ -70,5 +73,5 @@ class KnownIds:
                 return
             entries, after = self._stretches[after]
             stretches.append(entries)
-        self._chart = IdChart(itertools.chain.from_iterable(stretches))
+        self._chart = draw(itertools.chain.from_iterable(stretches))
         self._stretches = {}

@@ -271,7 +271,7 @@ class PathsSearched:
 class PathsMatched:
     """The best of the ids of one stretch, or of all, the best one first, and how many were found there.
 
-    With a number *behind*, the next `MatchPaths` goes on behind it. Unless it is *whole*, there are more than were
+    With a number *behind*, the next `MatchPaths` goes on behind it. Unless it is *whole*, there may be more than were
     counted.
     """
 

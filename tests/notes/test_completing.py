@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsnotes.notes import id_chart
 from fsnotes.notes.completing import MOST_MATCHES, Best, folded_ids, rank, wanted
 from fsnotes.notes.id_chart import IdChart
 
@@ -68,6 +69,20 @@ def test_a_chart_finds_the_same_ids_in_the_same_order(typed: str, paths: list[st
     whole = Best(wanted(typed))
     whole.take(paths)
     assert tuple(IdChart(folded_ids(paths)).matching(wanted(typed))) == whole.paths
+
+
+@given(words, st.lists(words, unique=True, max_size=30), st.integers(0, 3))
+def test_a_chart_finds_many_as_it_finds_few(typed: str, paths: list[str], few: int) -> None:
+    whole = Best(wanted(typed))
+    whole.take(paths)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(id_chart, "FEW", few)
+        patch.setattr(id_chart, "MOST_LETTERS", 2)
+        assert tuple(IdChart(folded_ids(paths)).matching(wanted(typed))) == whole.paths
+
+
+def test_half_a_character_is_in_no_id() -> None:
+    assert list(IdChart(folded_ids(["a.md"])).matching(wanted("a\ud800"))) == []
 
 
 def test_a_chart_takes_every_character_for_itself() -> None:
