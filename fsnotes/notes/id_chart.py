@@ -18,7 +18,7 @@ from fsnotes.notes.completing import Entry
 MOST_LETTERS: Final = 64
 """Up to so many letters are looked for by RE2, which is five times as fast; more are hardly ever typed."""
 
-FEW: Final = 500
+FEW: Final = 128
 """So many ids with what was typed are put in order one by one; of more, the best are found first."""
 
 _OPTIONS: Final = re2.Options()
