@@ -135,6 +135,8 @@ class Completion:
                 return None
             others += found.notes
             count += found.count
+            if not found.whole:
+                break
             if found.behind is None:
                 return _ordered(others, folded), count
             after = found.behind

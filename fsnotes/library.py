@@ -16,6 +16,7 @@ from fsnotes.errors import NotAllowed
 from fsnotes.freshness import Freshness
 from fsnotes.pages import foreign_cursor
 from fsnotes.resources import (
+    Ignored,
     ResourceRead,
     ResourcesListed,
     TemplatesListed,
@@ -41,12 +42,14 @@ class Library:
         *,
         freshness: Mapping[str, Freshness],
         hubs: Hubs,
+        ignored: Ignored,
     ) -> None:
         self._access = access
         self._runner = runner
         self._audit = audit
         self._freshness = freshness
         self._hubs = hubs
+        self._ignored = ignored
 
     def resources(self, call: Call, *, cursor: str | None = None) -> ResourcesListed:
         """List the notes of all workspaces that the caller may read, page by page, with their URIs."""
@@ -62,7 +65,7 @@ class Library:
     def resource(self, call: Call, uri: str) -> ResourceRead:
         """Read the note that *uri* names, whole."""
         with self._story(call, "resources/read", uri, None) as story:
-            named = named_by(self._access, call.principal, uri)
+            named = named_by(self._access, self._ignored, call.principal, uri)
             story.enter(named.grant, path=str(named.path))
             return read_resource(self._runner, named, uri, abandoned=call.abandoned)
 
@@ -75,7 +78,7 @@ class Library:
         logged once.
         """
         opened, refused = Subscription.open(
-            self._access, self._hubs, call.principal, uris, lists=lists, wake=wake
+            self._access, self._hubs, self._ignored, call.principal, uris, lists=lists, wake=wake
         )
         if refused:
             self._story(call, "subscriptions/listen", refused[0], None).refused("not_allowed")

@@ -7,7 +7,7 @@ Source: the specification's page on resources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,6 +53,10 @@ def template_of(workspace: Workspace) -> str:
     return f"{uri}{'' if uri.endswith('/') else '/'}{{+path}}"
 
 
+Ignored = Mapping[str, tuple[str, ...]]
+"""The globs that each workspace ignores, by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """A note that a principal may read, if it is there: by the grant for it, and its path."""
@@ -61,18 +65,18 @@ class Named:
     path: RelPath
 
 
-def named_by(access: Access, principal: Principal, uri: str) -> Named:
+def named_by(access: Access, ignored: Ignored, principal: Principal, uri: str) -> Named:
     """Return which note *uri* names. Opens nothing.
 
-    Where workspaces lie within each other, the innermost counts whose grant covers the note. Raises NotAllowed, for
-    what is no URI of a note too.
+    Where workspaces lie within each other, the innermost counts whose grant covers the note and that does not ignore
+    it: the one that lists it. Raises NotAllowed, for what is no URI of a note too.
     """
     for grant, parts in access.beneath(principal, uri, Right.READ):
         try:
             path = RelPath(parts)
         except InvalidPath:
             continue
-        if is_note(path.name) and Scope(grant.folders).admits(path):
+        if is_note(path.name) and Scope(grant.folders, ignored[grant.workspace.name]).admits(path):
             return Named(grant, path)
     raise NotAllowed("no such resource")
 

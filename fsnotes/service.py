@@ -74,9 +74,10 @@ class Service(Library):
         policies: Mapping[str, Mapping[str, Any]],
         freshness: Mapping[str, Freshness],
         hubs: Hubs,
+        ignored: Mapping[str, tuple[str, ...]],
         clock: Callable[[], float],
     ) -> None:
-        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs)
+        super().__init__(access, runner, audit, freshness=freshness, hubs=hubs, ignored=ignored)
         self._confirmations = confirmations
         self._policies = policies
         self._clock = clock

@@ -13,7 +13,7 @@ from fsnotes.access import Access, Grant, Principal, Right
 from fsnotes.changes import Hubs, Listener
 from fsnotes.errors import NotAllowed
 from fsnotes.notes.scope import Scope
-from fsnotes.resources import Named, named_by
+from fsnotes.resources import Ignored, Named, named_by
 from sandbox.names import RelPath
 
 
@@ -44,6 +44,7 @@ class Subscription:
         cls,
         access: Access,
         hubs: Hubs,
+        ignored: Ignored,
         principal: Principal,
         uris: Iterable[str],
         *,
@@ -52,14 +53,14 @@ class Subscription:
     ) -> tuple[Subscription, tuple[str, ...]]:
         """Listen to those of *uris* that *principal* may read; return with it those that they may not.
 
-        A note need not be there. What is in a folder that cannot be watched is left out, and so is the list if there
-        is such a folder.
+        A note need not be there. What its workspace has *ignored* may not be read. What is in a folder that cannot be
+        watched is left out, and so is the list if there is such a folder.
         """
         made, refused = cls(access, hubs, principal), []
         named: dict[str, Named] = {}
         for uri in uris:
             try:
-                named[uri] = named_by(access, principal, uri)
+                named[uri] = named_by(access, ignored, principal, uri)
             except NotAllowed:
                 refused.append(uri)
         grants = {grant.workspace.name: grant for grant in access.held(principal, Right.READ)}

@@ -222,6 +222,7 @@ def build(
         policies={workspace.name: policies(workspace) for workspace in settings.workspaces},
         freshness=upkeeps,
         hubs=hubs,
+        ignored={workspace.name: workspace.ignore for workspace in settings.workspaces},
         clock=clock,
     )
     return Product(

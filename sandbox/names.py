@@ -169,14 +169,15 @@ _JOINERS = "\u200c\u200d"
 _PRESENTATION = "\ufe0e\ufe0f"
 
 # Control characters, line separators, bidi controls, everything Unicode lets a font leave out
-# (Default_Ignorable_Code_Point), interlinear annotation, lone surrogates and noncharacters.
+# (Default_Ignorable_Code_Point), symbols whose glyph is empty, interlinear annotation, lone surrogates and
+# noncharacters.
 _DECEPTIVE = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f\xad"
     "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
     + "]"
 )
@@ -225,6 +226,11 @@ def _is_visible_mark(character: str) -> bool:
     return unicodedata.category(character)[0] == "M" and not _DECEPTIVE.match(character)
 
 
+def _is_spaced_braille(text: str, at: int) -> bool:
+    """Say whether the empty cell at *at* stands between two others, as a space does between words."""
+    return 0 < at < len(text) - 1 and all("\u2801" <= text[each] <= "\u28ff" for each in (at - 1, at + 1))
+
+
 def _chooses_presentation(text: str, at: int) -> bool:
     """Say whether the variation selector at *at* follows a character that has an emoji form."""
     return at > 0 and (_is_emoji(text[at - 1]) or _KEYCAP.match(text, at - 1) is not None)
@@ -239,6 +245,8 @@ def _deceptive_positions(text: str) -> Iterator[int]:
             continue
         if character in _PRESENTATION and _chooses_presentation(text, at):
             continue
+        if character == "\u2800" and _is_spaced_braille(text, at):
+            continue
         if "\U000e0000" <= character <= "\U000e007f":
             if flags is None:
                 flags = {place for flag in _TAG_FLAGS.finditer(text) for place in range(*flag.span())}
@@ -251,13 +259,50 @@ def is_deceptive(text: str) -> bool:
     """Say whether a person could be shown something else than what *text* holds.
 
     True for control and bidi characters, line and paragraph separators, zero width and other
-    default-ignorable characters, lone surrogates and noncharacters. A joiner between letters or emoji, and
-    the selector that makes a character an emoji, are fine. Letters that merely look alike in two scripts
+    default-ignorable characters, symbols that are empty, lone surrogates and noncharacters. A joiner between letters
+    or emoji, the selector that makes a character an emoji, and an empty cell in braille are fine. So are spaces of
+    all kinds; `unseen` has those, too. Letters that merely look alike in two scripts
     are not judged.
     """
     if text.isascii() and text.isprintable():
         return False
     return next(_deceptive_positions(text), None) is not None
+
+
+def deceptive(text: str) -> frozenset[int]:
+    """Return where the characters stand for which *text* is deceptive; without them, or escaped, it is not."""
+    if text.isascii() and text.isprintable():
+        return frozenset()
+    # Escaping one character can take the neighbour away that excused another, so go on until nothing is left.
+    escaped: set[int] = set()
+    pieces = list(text)
+    while found := [at for at in _deceptive_positions("".join(pieces)) if at not in escaped]:
+        for at in found:
+            escaped.add(at)
+            pieces[at] = "\\"  # one visible character in its place keeps the positions true
+    return frozenset(escaped)
+
+
+def unseen(text: str) -> frozenset[int]:
+    """Return where *text* has characters that show nothing, or of which nobody knows what they show.
+
+    Those that are deceptive, all spaces but U+0020, private and unassigned ones: whoever reads or copies the others
+    has seen what is there. For text that is pasted or quoted; in names, such spaces are part of the writing.
+    """
+    if text.isascii() and text.isprintable():
+        return frozenset()
+    return deceptive(text) | {at for at, character in enumerate(text) if _is_blank(character)}
+
+
+def _is_blank(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return (kind == "Zs" and character != " ") or kind == "Co" or (kind == "Cn" and not _is_emoji(character))
+
+
+def shows(text: str) -> bool:
+    """Say whether there is anything in *text* that a person sees."""
+    hidden = unseen(text)
+    return any(at not in hidden and character != " " for at, character in enumerate(text))
 
 
 def display(name: str | bytes) -> str:
@@ -267,13 +312,7 @@ def display(name: str | bytes) -> str:
     backslash is doubled so that nobody can write an escape into a name.
     """
     text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
-    # Escaping one character can take the neighbour away that excused another, so go on until nothing is left.
-    escaped: set[int] = set()
-    pieces = list(text)
-    while found := [at for at in _deceptive_positions("".join(pieces)) if at not in escaped]:
-        for at in found:
-            escaped.add(at)
-            pieces[at] = "\\"  # one visible character in its place keeps the positions true
+    escaped = deceptive(text)
     return "".join(
         _escape(text[at]) if at in escaped or text[at] == "\\" else text[at] for at in range(len(text))
     )

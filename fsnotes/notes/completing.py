@@ -8,7 +8,7 @@ without regard to case.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from fsnotes.notes.model import fold
@@ -18,15 +18,26 @@ MOST_MATCHES: Final = 100
 
 Rank = tuple[int, int, str]
 
+Entry = tuple[str, str]
+"""An id in the form in which ids are compared, and as it is."""
+
 
 def wanted(typed: str) -> str:
     """Return the form in which what was typed is compared."""
     return fold(typed)
 
 
+def folded_ids(paths: Iterable[str]) -> list[Entry]:
+    """Return an entry for each of *paths*."""
+    return [(fold(path), path) for path in paths]
+
+
 def rank(path: str, folded: str) -> Rank | None:
     """Return where *path* stands among those that *folded* may mean, a lower rank first; None if it is none of them."""
-    compared = fold(path)
+    return _rank(fold(path), path, folded)
+
+
+def _rank(compared: str, path: str, folded: str) -> Rank | None:
     if compared.startswith(folded):
         place = 0
     elif compared.rpartition("/")[2].startswith(folded):
@@ -61,7 +72,17 @@ class Best:
 
     def take(self, paths: Iterable[str]) -> None:
         """Take those of *paths* into account that may be meant. Each is to come once."""
-        found = [each for path in paths if (each := rank(path, self._folded)) is not None]
+        self.take_folded(folded_ids(paths))
+
+    def take_folded(
+        self, entries: Iterable[Entry], *, admits: Callable[[str], bool] = lambda _: True
+    ) -> None:
+        """The same of *entries*, of those ids that *admits* lets in; it is asked of no others than may be meant."""
+        found = [
+            each
+            for entry in entries
+            if (each := _rank(*entry, self._folded)) is not None and admits(entry[1])
+        ]
         self.count += len(found)
         self._ranks = heapq.nsmallest(self._most, [*self._ranks, *found])
 

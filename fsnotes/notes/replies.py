@@ -269,14 +269,16 @@ class PathsSearched:
 
 @record
 class PathsMatched:
-    """The best of the ids of one stretch, the best one first, and how many there are in it.
+    """The best of the ids of one stretch, or of all, the best one first, and how many were found there.
 
-    With a number *behind*, the next `MatchPaths` goes on behind it.
+    With a number *behind*, the next `MatchPaths` goes on behind it. Unless it is *whole*, there may be more than were
+    counted.
     """
 
     notes: tuple[str, ...]
     count: int
     behind: int | None
+    whole: bool = True
 
 
 @record

@@ -71,6 +71,7 @@ def answers_matching(command: MatchPaths, reply: PathsMatched) -> bool:
         len(set(reply.notes)) == len(reply.notes) <= min(MOST_MATCHES, reply.count)
         and all(rank(path, command.wanted) is not None for path in reply.notes)
         and frozenset(reply.notes).isdisjoint(command.without)
+        and (reply.whole or (len(reply.notes) == MOST_MATCHES and reply.behind is None))
         and (reply.behind is None or reply.behind > command.after)
     )
 

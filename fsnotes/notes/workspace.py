@@ -15,6 +15,7 @@ from fsnotes.notes.atlas import Atlas
 from fsnotes.notes.begun import Begun
 from fsnotes.notes.charts import Charts
 from fsnotes.notes.journal import Journal
+from fsnotes.notes.known_ids import KnownIds
 from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.notes.room import Room
 from fsnotes.notes.views import Views
@@ -40,7 +41,7 @@ class Workspace:
     """The root, the room in it, the files in it and what callers see of them. Thread-safe, as its root is; close it."""
 
     __slots__ = (
-        "_boot", "_index", "_mutex", "_part", "atlas", "begun", "charts", "journal", "room", "root", "views",
+        "_boot", "_index", "_mutex", "_part", "atlas", "begun", "charts", "ids", "journal", "room", "root", "views",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Workspace:
         self.atlas: Final = Atlas(root)
         self.charts: Final = Charts()
         self.begun: Final = Begun()
+        self.ids: Final = KnownIds()
         self.journal: Final = None if part is None else Journal(part)
         self._part = part.path if isinstance(part, Place) else part
         self._boot = boot

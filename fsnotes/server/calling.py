@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from fsnotes.calls import Call, unreported
 from fsnotes.errors import Abandoned, FsnotesError, InvalidAnswer, InvalidState, LimitReached
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from fsnotes.subscriptions import Subscription
 
 logger = logging.getLogger(__name__)
+
+MOST_STREAMS: Final = 256
+"""Streams in all."""
 
 LOGGING_THREADS: Final = 2
 MOST_UNLOGGED: Final = 32
@@ -72,7 +75,10 @@ class Caller:
         self._changing = 0
         self._max_changing = max_calls - max_calls // 4
         self._threads = Threads(max_calls, name="fsnotes-call")
-        # Apart from the calls: what says that there is no place for one must not take another's.
+        # Apart from the calls: a stream takes no place of theirs, not even while it waits for a file system that hangs.
+        # There is one for each of all streams that there may be, and how many of whom is decided in `listening`.
+        self._opening = Threads(MOST_STREAMS, name="fsnotes-listen")
+        # Apart as well: what says that there is no place for one must not take another's.
         self._logging = Threads(LOGGING_THREADS, name="fsnotes-refusal")
         self._ration = Ration()
 
@@ -105,9 +111,8 @@ class Caller:
         if asked.flight.refusal is not None:
             return await self._limited(asked.flight.refusal, tool, arguments, asked)
         if asked.echo.state is not None and not tool.asks:
-            stray = InvalidState("sent to a tool that never asks")
             await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
-            raise _refused(stray)
+            raise _refused(InvalidState("sent to a tool that never asks"))
         try:
             given = fit(arguments, tool.input_schema)
             if (full := self._full(change=tool.changes)) is not None:
@@ -135,13 +140,9 @@ class Caller:
 
     async def ask(self, method: Method, params: Params, asked: Asked) -> Result:
         """Return the result of a *method* that is none of tools. Raises RpcRefusal and CrashError."""
-        if asked.flight.refusal is not None:
-            raise refused(asked.flight.refusal, params)
-        if asked.echo.state is not None:
-            await self._run(
-                lambda: self._service.refused(self._call_of(asked), method.name, "", "invalid_state")
-            )
-            raise _refused(InvalidState("sent to a method that never asks"))
+        refusal = asked.flight.refusal or self._full(change=False)
+        if refusal is not None:
+            raise refused(refusal, params)
         try:
             result: Result = await self._in_thread(
                 lambda: method.run(self._service, self._call_of(asked), params), change=False
@@ -150,15 +151,18 @@ class Caller:
             raise refused(error, params) from error
         return result
 
+    async def refuse_state(self, method: str, asked: Asked) -> NoReturn:
+        """Log that a state came with a *method* that never asks for one back, and raise the RpcRefusal for it."""
+        await self._run(lambda: self._service.refused(self._call_of(asked), method, "", "invalid_state"))
+        raise _refused(InvalidState("sent to a method that never asks"))
+
     async def subscribe(
         self, uris: Sequence[str], asked: Asked, *, lists: bool, wake: Callable[[], None]
     ) -> Subscription:
         """Return what the caller hears of. Raises RpcRefusal and CrashError."""
         try:
-            opened: Subscription = await self._in_thread(
-                lambda: self._service.subscribe(self._call_of(asked), uris, lists=lists, wake=wake),
-                change=False,
-            )
+            work = partial(self._service.subscribe, self._call_of(asked), uris, lists=lists, wake=wake)
+            opened: Subscription = await self._opening.run(partial(_contained, work))
         except FsnotesError as error:
             raise refused(error, {}) from error
         return opened
@@ -231,7 +235,7 @@ class Caller:
     @property
     def running(self) -> int:
         """How much blocking work has not ended, also where nobody waits for it any more."""
-        return self._threads.running + self._logging.running
+        return self._threads.running + self._opening.running + self._logging.running
 
     def _full(self, *, change: bool) -> LimitReached | None:
         """Return what refuses a call for which there is no place; None where there is one."""
@@ -253,6 +257,7 @@ class Caller:
     def close(self) -> None:
         """Start nothing more, and wait for nothing: a thread that is still at work is left to the caller."""
         self._threads.close()
+        self._opening.close()
         self._logging.close()
         if self._tracing is not None:
             self._tracing.flush()
@@ -270,6 +275,8 @@ def _contained(work: Callable[[], Any]) -> Any:
 
 def take_echo(params: Params) -> tuple[Params, Echo]:
     """Split off what answers a form, so that the SDK's models neither judge nor convert it. Raises RpcRefusal.
+
+    For every method: answers alone answer nothing, and are dropped.
 
     They would refuse a whole call for an odd key beside ours, or for a null, and turn values into other
     types.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import fsnotes
 from fsnotes.failures import CRASH, INTERNAL_ERROR
@@ -18,18 +18,18 @@ from fsnotes.server.envelope import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     SUPPORTED_VERSIONS,
-    Envelope,
     Refusal,
     open_envelope,
 )
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
 from fsnotes.server.listening import LISTEN, Listening, is_plain_listen
+from fsnotes.server.method import Method
 from fsnotes.server.methods import methods
 from fsnotes.server.plain import is_plain, is_plain_call
 from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
-from fsnotes.server.tool import Echo
+from fsnotes.server.results import Result
 from fsnotes.server.tools import offered
 from fsnotes.server.weighing import is_overweight
 
@@ -55,6 +55,7 @@ CAPABILITIES: Final[dict[str, Any]] = {
 """What is served beside the methods that every server has. Tools and prompts stay the same while it runs."""
 
 NAME: Final = "fsnotes"
+CALL: Final = "tools/call"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 
@@ -80,6 +81,24 @@ def tool_list(*, read_only: bool) -> dict[str, Any]:
     }
 
 
+def fixed_results(*, read_only: bool) -> dict[str, Result]:
+    """Return the results that are the same for every caller until the end, by their methods."""
+    return {
+        "prompts/list": prompt_list(read_only=read_only, ttl_ms=TTL_MS),
+        "server/discover": discovery(),
+        "tools/list": tool_list(read_only=read_only),
+    }
+
+
+class KernelMaker(Protocol):
+    """Makes the kernel, which takes time: the SDK is loaded for it."""
+
+    def __call__(
+        self, listening: Listening, *, fixed: Mapping[str, Result], methods: Mapping[str, Method]
+    ) -> Kernel:
+        """Return it; see `Kernel`."""
+
+
 def _signed(result: dict[str, Any]) -> dict[str, Any]:
     server = {"name": NAME, "title": NAME, "version": fsnotes.__version__}
     return {**result, "_meta": {**result.get("_meta", {}), SERVER_KEY: server}}
@@ -88,18 +107,13 @@ def _signed(result: dict[str, Any]) -> dict[str, Any]:
 class Front:
     """Answers requests; `answer` and `finish` are called on the event loop."""
 
-    def __init__(
-        self, caller: Caller, make_kernel: Callable[[Listening], Kernel], *, read_only: bool
-    ) -> None:
+    def __init__(self, caller: Caller, make_kernel: KernelMaker, *, read_only: bool) -> None:
         self._caller = caller
         self._make_kernel = make_kernel
-        self._fixed = {
-            "prompts/list": _signed(prompt_list(read_only=read_only, ttl_ms=TTL_MS)),
-            "server/discover": _signed(discovery()),
-            "tools/list": _signed(tool_list(read_only=read_only)),
-        }
+        self._fixed = fixed_results(read_only=read_only)
+        self._ready = {name: _signed(result) for name, result in self._fixed.items()}
         self._methods = methods(read_only=read_only)
-        self._names = frozenset({*self._fixed, *self._methods, "tools/call", LISTEN})
+        self._names = frozenset({*self._fixed, *self._methods, CALL, LISTEN})
         self._listening = Listening(caller)
         self._kernel: Kernel | None = None
         self._loaded: asyncio.Future[None] | None = None
@@ -113,6 +127,11 @@ class Front:
     def is_busy(self) -> bool:
         """Say whether a thread is at work that the end of the process would have to wait for."""
         return self._caller.running > 0 or self.is_loading
+
+    @property
+    def streams(self) -> int:
+        """How many requests stay under way until somebody ends them."""
+        return self._listening.count
 
     @property
     def is_loading(self) -> bool:
@@ -139,7 +158,7 @@ class Front:
         def load() -> None:
             kernel = None
             try:
-                kernel = self._make_kernel(self._listening)
+                kernel = self._make_kernel(self._listening, fixed=self._fixed, methods=self._methods)
             except Exception:
                 logger.exception("the kernel cannot be loaded")
             if not loop.is_closed():
@@ -161,33 +180,41 @@ class Front:
         flight.trace_id = envelope.trace_id
         if request.method not in self._names:
             return error_message(request.id, METHOD_NOT_FOUND, "Method not found")
-        params = request.params or {}
-        if is_overweight(request.method, params):
+        if is_overweight(request.method, request.params or {}):
             return error_message(request.id, INVALID_PARAMS, "Too much beside the arguments")
+        try:
+            params, echo = take_echo(request.params or {})
+        except RpcRefusal as refusal:
+            return error_message(request.id, refusal.code, refusal.message, refusal.data)
+        asked = Asked(request.id, envelope, echo, flight)
+        work = self._work(request.method, params, asked)
+        if work is not None:
+            return await self._answered(request.id, work)
         if request.method in self._fixed and is_plain(params):
-            return result_message(request.id, self._fixed[request.method])
-        if request.method == "tools/call" and is_plain_call(params):
-            return await self._answered(request.id, self._call(request.id, params, envelope, flight))
-        method = self._methods.get(request.method)
-        if method is not None and method.is_plain(params):
-            asked = Asked(request.id, envelope, Echo(), flight)
-            return await self._answered(request.id, self._caller.ask(method, params, asked))
-        if request.method == LISTEN and is_plain_listen(params):
-            asked = Asked(request.id, envelope, Echo(), flight)
-            return await self._answered(request.id, self._listening.listen(params, asked))
+            return result_message(request.id, self._ready[request.method])
         if self._loaded is None:
             self._loaded = self._load()
         await asyncio.shield(self._loaded)
         if self._kernel is None:
             return crash_message(request.id)
-        return await self._kernel.answer(request, envelope, flight)
+        return await self._kernel.answer(request.method, params, asked)
 
-    async def _call(
-        self, id_: RequestId, params: Params, envelope: Envelope, flight: Flight
-    ) -> dict[str, Any]:
-        rest, echo = take_echo(params)
-        asked = Asked(id_, envelope, echo, flight)
-        return await self._caller.call(rest["name"], rest.get("arguments", {}), asked)
+    def _work(self, method: str, params: Params, asked: Asked) -> Awaitable[Result] | None:
+        """Return what makes the result without the kernel; None where the kernel is to judge the request first."""
+        if method == CALL:
+            if not is_plain_call(params):
+                return None
+            return self._caller.call(params["name"], params.get("arguments", {}), asked)
+        # Here alone, and before anything else is judged: only tools ask, so no other method has a state to take back.
+        # One that is refused by a limit has no line in the log, and is refused so below.
+        if asked.echo.state is not None and asked.flight.refusal is None:
+            return self._caller.refuse_state(method, asked)
+        known = self._methods.get(method)
+        if known is not None and known.is_plain(params):
+            return self._caller.ask(known, params, asked)
+        if method == LISTEN and is_plain_listen(params):
+            return self._listening.listen(params, asked)
+        return None
 
     async def _answered(self, id_: RequestId, work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
         try:

@@ -22,16 +22,14 @@ from mcp.shared.transport_context import TransportContext
 
 import fsnotes
 from fsnotes.failures import INTERNAL_ERROR
-from fsnotes.server.calling import Asked, Caller, take_echo
-from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION, Envelope
-from fsnotes.server.flights import Flight
-from fsnotes.server.frames import Params, Request, RequestId, error_message, result_message
-from fsnotes.server.front import NAME, TTL_MS, crash_message, discovery, tool_list
+from fsnotes.server.calling import Asked, Caller
+from fsnotes.server.envelope import INVALID_PARAMS, PROTOCOL_VERSION
+from fsnotes.server.frames import Params, RequestId, error_message, result_message
+from fsnotes.server.front import NAME, crash_message
 from fsnotes.server.listening import LISTEN, Listening
 from fsnotes.server.method import Method
-from fsnotes.server.methods import methods
-from fsnotes.server.prompting import prompt_list
 from fsnotes.server.refusals import RpcRefusal
+from fsnotes.server.results import Result
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions
@@ -79,6 +77,9 @@ class _Exchange:
 
 
 _MODELS: Final[Mapping[str, type[types.RequestParams]]] = {
+    "server/discover": types.RequestParams,
+    "tools/list": types.PaginatedRequestParams,
+    "prompts/list": types.PaginatedRequestParams,
     "resources/list": types.PaginatedRequestParams,
     "resources/templates/list": types.PaginatedRequestParams,
     "resources/read": types.ReadResourceRequestParams,
@@ -91,14 +92,24 @@ _Context = ServerRequestContext[dict[str, Any], _Exchange]
 
 
 class Kernel:
-    """Answers requests; `answer` is called on the event loop."""
+    """Answers requests; `answer` is called on the event loop.
 
-    def __init__(self, caller: Caller, listening: Listening, *, read_only: bool) -> None:
+    *fixed* are the results that are the same for every caller, and *methods* those beside the tools', each by the name
+    of its method: they are the front's, so that both ways have the same.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        listening: Listening,
+        *,
+        fixed: Mapping[str, Result],
+        methods: Mapping[str, Method],
+    ) -> None:
         self._caller = caller
         self._listening = listening
-        self._listed = tool_list(read_only=read_only)
-        self._prompts = prompt_list(read_only=read_only, ttl_ms=TTL_MS)
-        self._methods = methods(read_only=read_only)
+        self._fixed = fixed
+        self._methods = methods
         # One connection for every request, which nothing is read from: what a client can do is judged from
         # each request's own envelope. Made for each, as `serve_one` does, it costs a third of a call.
         connection = Connection.from_envelope(PROTOCOL_VERSION, None, {})
@@ -108,38 +119,27 @@ class Kernel:
         server: Server[dict[str, Any]] = Server(NAME, title=NAME, version=fsnotes.__version__)
         # Registered by name: the constructor wants results as models, and building those for what is already
         # in the shape of the wire costs as much as the rest of the call.
-        server.add_request_handler("server/discover", types.RequestParams, self._discover)
-        server.add_request_handler("tools/list", types.PaginatedRequestParams, self._list)
+        for name, result in self._fixed.items():
+            server.add_request_handler(name, _MODELS[name], partial(self._known, result))
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call)
-        server.add_request_handler("prompts/list", types.PaginatedRequestParams, self._list_prompts)
         for method in self._methods.values():
             server.add_request_handler(method.name, _MODELS[method.name], partial(self._ask, method))
         server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, self._listen)
         server.middleware.clear()  # the only one is a tracing span, and nothing here exports any
         return server
 
-    async def answer(self, request: Request, envelope: Envelope, flight: Flight) -> dict[str, Any]:
-        """Return the JSON-RPC answer to *request*. Never raises: a crash is an answer with a fixed text."""
+    async def answer(self, method: str, params: Params, asked: Asked) -> dict[str, Any]:
+        """Return the JSON-RPC answer to a request. Never raises: a crash is an answer with a fixed text."""
         try:
-            params, echo = take_echo(request.params or {})
-            exchange = _Exchange(Asked(request.id, envelope, echo, flight), params)
-            result = await self._runner.on_request(exchange, request.method, params)
+            result = await self._runner.on_request(_Exchange(asked, params), method, params)
         except Exception as error:  # noqa: BLE001  # whatever it is, the request is answered
-            return _failed(request.id, error)
-        return result_message(request.id, result)
+            return _failed(asked.request_id, error)
+        return result_message(asked.request_id, result)
 
-    async def _discover(self, _: _Context, __: types.RequestParams) -> dict[str, Any]:
-        return discovery()
-
-    async def _list(self, _: _Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        if params.cursor is not None:
+    async def _known(self, result: Result, _: _Context, params: types.RequestParams) -> Result:
+        if isinstance(params, types.PaginatedRequestParams) and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "Invalid cursor")  # there is one page, so none was ever given out
-        return self._listed
-
-    async def _list_prompts(self, _: _Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        if params.cursor is not None:
-            raise MCPError(INVALID_PARAMS, "Invalid cursor")  # there is one page here, too
-        return self._prompts
+        return result
 
     async def _ask(self, method: Method, ctx: _Context, _: types.RequestParams) -> Any:
         """Answer from the params as they came: the model has judged them, and has no say in what they mean."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from fsnotes.errors import LimitReached
+from fsnotes.server.calling import MOST_STREAMS
 from fsnotes.server.frames import Params, RequestId
 from fsnotes.server.method import refused
 from fsnotes.server.plain import has_plain_meta
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 LISTEN: Final = "subscriptions/listen"
 ID_KEY: Final = "io.modelcontextprotocol/subscriptionId"
-
-MOST: Final = 256
-"""Streams in all."""
 
 MOST_OF_ONE: Final = 16
 """Streams of one principal."""
@@ -73,6 +71,11 @@ class Listening:
         self._streams: set[_Stream] = set()
         self._is_over = False
 
+    @property
+    def count(self) -> int:
+        """How many streams there are, those too that are being opened."""
+        return self._counts.total()
+
     def end(self) -> None:
         """End all streams, each with its answer, and every one that is opened from now on."""
         self._is_over = True
@@ -81,10 +84,8 @@ class Listening:
 
     async def listen(self, params: Params, asked: Asked) -> dict[str, Any]:
         """Return the answer, once the stream has come to its end. Raises RpcRefusal and CrashError."""
-        if asked.flight.refusal is not None:
-            raise refused(asked.flight.refusal, {})
         name = asked.flight.principal.name
-        if self._counts[name] >= MOST_OF_ONE or self._counts.total() >= MOST:
+        if self._counts[name] >= MOST_OF_ONE or self._counts.total() >= MOST_STREAMS:
             raise refused(LimitReached("subscriptions"), {})
         self._counts[name] += 1
         stream = _Stream(asked.flight, asked.request_id)

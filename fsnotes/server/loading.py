@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,8 @@ from fsnotes.service import MAX_WAITING
 if TYPE_CHECKING:
     from fsnotes.server.kernel import Kernel
     from fsnotes.server.listening import Listening
+    from fsnotes.server.method import Method
+    from fsnotes.server.results import Result
     from fsnotes.wiring import Product
 
 SPARE_CALLS: Final = 16
@@ -59,9 +62,9 @@ def front_of(product: Product, settings: ServerSettings) -> Front:
         tracing=tracing_from(os.environ),
     )
 
-    def make(listening: Listening) -> Kernel:
+    def make(listening: Listening, *, fixed: Mapping[str, Result], methods: Mapping[str, Method]) -> Kernel:
         from fsnotes.server.kernel import Kernel  # loads the SDK
 
-        return Kernel(caller, listening, read_only=settings.read_only)
+        return Kernel(caller, listening, fixed=fixed, methods=methods)
 
     return Front(caller, make, read_only=settings.read_only)

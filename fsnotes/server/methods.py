@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from fsnotes.server.method import Method
 from fsnotes.server.prompting import getting
-from fsnotes.server.resourcing import RESOURCING
+from fsnotes.server.resourcing import resourcing
 
 
 def methods(*, read_only: bool) -> dict[str, Method]:
     """Return the methods by their names; *read_only* leaves out what leads to a change."""
-    return {method.name: method for method in (*RESOURCING, getting(read_only=read_only))}
+    return {
+        method.name: method for method in (*resourcing(read_only=read_only), getting(read_only=read_only))
+    }

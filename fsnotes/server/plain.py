@@ -19,7 +19,7 @@ _CAPABILITIES: Final = {
     "sampling": {"context", "tools"},
     "roots": set[str](),
 }
-_CALL: Final = frozenset({"_meta", "name", "arguments", "inputResponses", "requestState"})
+_CALL: Final = frozenset({"_meta", "name", "arguments"})
 
 
 def is_plain(params: Params) -> bool:
@@ -28,7 +28,7 @@ def is_plain(params: Params) -> bool:
 
 
 def is_plain_call(params: Params) -> bool:
-    """Say so of a `tools/call`. What answers a form is judged by nobody but us."""
+    """Say so of a `tools/call`, without what answers a form: that is judged by nobody but us."""
     return (
         params.keys() <= _CALL
         and type(params.get("name")) is str

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-import unicodedata
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from fsnotes.completions import Completed, fitting
 from fsnotes.notes.completing import Best, wanted
 from fsnotes.server.envelope import INVALID_PARAMS
 from fsnotes.server.refusals import RpcRefusal
+from sandbox.names import unseen
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
@@ -166,14 +166,9 @@ def prompt_of(
 def quoted(data: Any) -> str:
     """Return *data* as one line of JSON in which everything that is seen is what is there."""
     text = json.dumps(data, ensure_ascii=False)
-    return "".join(map(_seen, text))
-
-
-def _seen(character: str) -> str:
-    """Return *character*, or the escape of one that is not seen, or changes how others are seen (RFC 8259, 7)."""
-    if unicodedata.category(character) not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}:
-        return character
-    return json.dumps(character)[1:-1]
+    hidden = unseen(text)
+    # The escapes are those of RFC 8259, section 7.
+    return "".join(json.dumps(each)[1:-1] if at in hidden else each for at, each in enumerate(text))
 
 
 def _today(zone: str, now: float) -> str:
@@ -190,14 +185,20 @@ def _invalid(line: str) -> RpcRefusal:
 
 
 def complete_argument(
-    service: Service, call: Call, name: str, argument: str, value: str, given: Mapping[str, str]
+    prompts: Iterable[Prompt],
+    service: Service,
+    call: Call,
+    name: str,
+    argument: str,
+    value: str,
+    given: Mapping[str, str],
 ) -> Completed:
     """Return what completes *value* as an *argument* of the prompt *name*; *given* are arguments that are settled.
 
-    Notes and folders are those of the workspace that is given, or of the only one that the caller has. Raises
-    RpcRefusal for an unknown prompt or argument, and NotAllowed.
+    *prompts* are those that are offered: any other is unknown. Notes and folders are those of the workspace that is
+    given, or of the only one that the caller has. Raises RpcRefusal for an unknown prompt or argument, and NotAllowed.
     """
-    prompt = next((each for each in PROMPTS if each.name == name), None)
+    prompt = next((each for each in prompts if each.name == name), None)
     if prompt is None or argument not in {each.name for each in prompt.arguments}:
         raise _invalid("Unknown prompt or argument")
     match argument:

@@ -6,12 +6,13 @@ completion and on caching.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fsnotes.server.frames import Params
 from fsnotes.server.method import Method
 from fsnotes.server.plain import are_texts, has_plain_meta
-from fsnotes.server.prompts import complete_argument
+from fsnotes.server.prompts import Prompt, complete_argument, offered
 
 if TYPE_CHECKING:
     from fsnotes.calls import Call
@@ -45,13 +46,15 @@ def _read(service: Service, call: Call, params: Params) -> dict[str, Any]:
     return _cached(service.resource(call, params["uri"]).document(), READ_TTL_MS)
 
 
-def _complete(service: Service, call: Call, params: Params) -> dict[str, Any]:
+def _complete(prompts: tuple[Prompt, ...], service: Service, call: Call, params: Params) -> dict[str, Any]:
     ref, argument = params["ref"], params["argument"]
     if ref.get("type", "ref/resource" if "uri" in ref else "") == "ref/resource":
         completed = service.complete_uri(call, ref["uri"], argument["name"], argument["value"])
     else:
         given = (params.get("context") or {}).get("arguments") or {}
-        completed = complete_argument(service, call, ref["name"], argument["name"], argument["value"], given)
+        completed = complete_argument(
+            prompts, service, call, ref["name"], argument["name"], argument["value"], given
+        )
     return {**completed.document(), "resultType": "complete"}
 
 
@@ -98,9 +101,12 @@ def _is_plain_completion(params: Params) -> bool:
     )
 
 
-RESOURCING: Final = (
-    Method("resources/list", _is_plain_list, _list),
-    Method("resources/templates/list", _is_plain_list, _templates),
-    Method("resources/read", _is_plain_read, _read),
-    Method("completion/complete", _is_plain_completion, _complete),
-)
+def resourcing(*, read_only: bool) -> tuple[Method, ...]:
+    """Return the methods; what is completed are arguments of the prompts of that configuration."""
+    prompts = offered(read_only=read_only)
+    return (
+        Method("resources/list", _is_plain_list, _list),
+        Method("resources/templates/list", _is_plain_list, _templates),
+        Method("resources/read", _is_plain_read, _read),
+        Method("completion/complete", _is_plain_completion, partial(_complete, prompts)),
+    )

@@ -231,7 +231,9 @@ class _Connection:
 
     @property
     def _is_congested(self) -> bool:
-        return self._parsing or self._output.is_congested or len(self._tasks) >= self._max_tasks
+        # Streams have a bound of their own, and leave the places of calls to calls.
+        calls = len(self._tasks) - self._front.streams
+        return self._parsing or self._output.is_congested or calls >= self._max_tasks
 
     def _relieved(self) -> None:
         if not self._end.done() and not self._is_congested:

@@ -1084,6 +1084,7 @@ def test_the_moves_that_lies_are_told_of_are_honest_themselves() -> None:
         (MatchPaths("x", GENERATION), PathsMatched(("a/m.md",), 1, None)),
         (MatchPaths("m", GENERATION, 0, ("a/m.md",)), PathsMatched(("a/m.md",), 1, None)),
         (MatchPaths("m", GENERATION, 9), PathsMatched((), 0, 9)),
+        (MatchPaths("m", GENERATION), PathsMatched(("a/m.md",), 1, None, False)),  # noqa: FBT003 - a record
         (KeepIndex(("a/l.md",)), kept("a/m.md")),
         (KeepIndex(), records.replace(kept(), indexed=2)),
         (KeepIndex(), kept(skipped=(Skipped("c/m.md", 1, "link"),))),

@@ -35,6 +35,9 @@ from fsnotes.notes.titles import MAX_SEARCHED, MAX_TITLE, title_of
         (b"#hashtag\n", "file"),
         (b"", "file"),
         (b"# not \xff UTF-8\n", "file"),
+        ("---\ntitle: '\u3164\u2800\u200b'\n---\n# Heading\n".encode(), "Heading"),
+        ("# \u3164\n\n# \u2800 \u2800\n\n# A \u3164 filler\n".encode(), "A \u3164 filler"),
+        ("# \u00a0\n# \u2060\n".encode(), "file"),
         (b"# two   spaces\tand a tab\n", "two spaces and a tab"),
     ],
 )

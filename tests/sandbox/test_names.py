@@ -25,6 +25,8 @@ from sandbox.names import (
     display,
     is_deceptive,
     is_hidden,
+    shows,
+    unseen,
 )
 
 TRAVERSALS = [
@@ -422,3 +424,48 @@ def test_every_format_control_and_separator_character_is_deceptive_where_it_stan
     ]
     assert len(unseen) > 2048 + 65 + 100
     assert [hex(number) for number in unseen if not is_deceptive(f"a{chr(number)}.")] == []
+
+
+# Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt, with what it reserves for later.
+IGNORABLE = [
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+]  # fmt: skip
+EMPTY = (0x2800, 0x1D159)
+"""Symbols whose glyph is empty: the braille pattern without dots, and the null notehead."""
+
+
+def test_whatever_shows_nothing_is_unseen_and_what_shows_is_not() -> None:
+    ignorable = [number for first, last in IGNORABLE for number in range(first, last + 1)]
+    spaces = [number for number in range(sys.maxunicode + 1) if unicodedata.category(chr(number)) == "Zs"]
+    assert len(spaces) > 15
+    spaces.remove(0x20)
+    for number in (*ignorable, *EMPTY, *spaces, 0xE000, 0x10FFFD, 0x9, 0xA, 0x2028, 0xD800):
+        assert unseen(f"a{chr(number)}.") == {1}, hex(number)
+        assert not shows(f" {chr(number)} "), hex(number)
+        assert shows(f"{chr(number)}a"), hex(number)
+    for number in (*ignorable, *EMPTY):
+        assert is_deceptive(f"a{chr(number)}."), hex(number)
+    for text in (
+        "a b",
+        "caf\u00e9",
+        "\u65e5\u672c",
+        "\U0001f600",
+        "\u2764\ufe0f",
+        "\u2801\u2800\u2801",
+        "\u0600\u0661",
+    ):
+        assert (unseen(text), shows(text)) == (frozenset(), True), text
+    assert not any(map(shows, ("", " ", "\u2800\u2800\u2800")))
+
+
+def test_spaces_are_part_of_a_name_though_they_are_not_seen() -> None:
+    for name in ("a\u3000b", "a\u00a0b"):
+        assert (is_deceptive(name), unseen(name), display(name)) == (False, {1}, name)
+        check_new_name(name)
+    for name in ("a\u2800b", "a\u3164b"):
+        assert is_deceptive(name)
+        with pytest.raises(UnacceptableName):
+            check_new_name(name)
+    check_new_name("\u2801\u2800\u2803")

@@ -80,14 +80,33 @@ def test_every_shell_reads_a_word_back_as_it_was(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "hidden", ["\n", "\r", "\t", "\x1b", "\x00", "\x7f", "\x9b", "\u2028", "\u202e", "\u200b"]
-)
+    "hidden",
+    ["\n", "\r", "\t", "\x1b", "\x00", "\x7f", "\x9b", "\u2028", "\u202e", "\u200b",
+     "\u3164", "\uffa0", "\u115f", "\u2800", "\u00a0", "\u3000", "\u034f", "\ufe0f", "\U000e0041", "\ue000"],
+)  # fmt: skip
 def test_what_does_not_show_is_in_no_command(hidden: str) -> None:
     commands = Commands(
         load(Choices(folders=("/tmp",)), principal=local_principal(), environ={}, home="/"), [NOTES]
     )
     assert commands.delete("file:///tmp", f"a{hidden}touch pwned") is None
     assert commands.delete("file:///tmp", "a touch pwned") == "fsnotes delete -w /tmp -- 'a touch pwned'"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "\u2764\ufe0f",
+        "\u65e5\u672c",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u2801\u2800\u2803",
+    ],
+)
+def test_what_shows_though_not_by_itself_is_in_a_command(title: str) -> None:
+    """The selector of an emoji, a joiner between letters, and an empty cell within braille."""
+    commands = Commands(
+        load(Choices(folders=("/tmp",)), principal=local_principal(), environ={}, home="/"), [NOTES]
+    )
+    assert commands.delete("file:///tmp", title) == f"fsnotes delete -w /tmp -- '{title}'"
 
 
 NOTES = Workspace("tmp", (FileUri.parse("file:///tmp"),))

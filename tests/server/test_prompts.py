@@ -13,7 +13,7 @@ from fsnotes.server.prompts import PROMPTS, Prompt, offered, prompt_of, quoted
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.tools import TOOLS
 from tests.server.conftest import Vault
-from tests.server.wire import error, request
+from tests.server.wire import envelope, error, request
 
 URI = "file:///home/alice/Notes"
 NEW_YEAR = 1_798_761_599.0
@@ -66,6 +66,9 @@ def test_what_is_not_seen_is_escaped() -> None:
     assert quoted('a"\n\u202e\u2028\u200b\U000e0041\u00e9\U0001f600') == (
         '"a\\"\\n\\u202e\\u2028\\u200b\\udb40\\udc41\u00e9\U0001f600"'
     )
+    empty = "\u3164\uffa0\u115f\u2800\u00a0\u3000\u034f\ufe0f\ue000"
+    assert quoted(empty) == json.dumps(empty)
+    assert quoted("\u65e5 \u672c\u2764\ufe0f") == '"\u65e5 \u672c\u2764\ufe0f"'
 
 
 @pytest.mark.parametrize(
@@ -133,6 +136,17 @@ def test_a_server_that_changes_nothing_offers_nothing_that_leads_to_a_change(vau
     assert [prompt["name"] for prompt in listed["prompts"]] == ["summarize_folder", "find_related"]
     answer = wire.ask(request(2, "prompts/get", {"name": "tidy_links", "arguments": GIVEN["tidy_links"]}))
     assert answer == error(2, -32602, "Unknown prompt")
+    for prompt in PROMPTS:
+        for odd in ({}, {"org.example/odd": 1}):  # without the SDK, and with it
+            asked = {
+                "ref": {"type": "ref/prompt", "name": prompt.name},
+                "argument": {"name": "workspaceUri", "value": "file"},
+            }
+            answer = wire.ask(request(3, "completion/complete", asked, meta={**envelope(), **odd}))
+            if prompt.changes:
+                assert answer == error(3, -32602, "Unknown prompt or argument")
+            else:
+                assert answer["result"]["completion"]["values"] == [vault.uri]
 
 
 def test_prompts_are_listed_and_got_over_the_wire(running: Vault) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import fsnotes
 from tests.server.conftest import Vault
-from tests.server.http.conftest import Served, serving  # noqa: F401 - a fixture
+from tests.server.http.conftest import Served, plain, serving  # noqa: F401 - fixtures
 from tests.server.http.raw import posted
-from tests.server.wire import SERVER_KEY, Frame, Wire, call, error, request
+from tests.server.wire import SERVER_KEY, Frame, Wire, call, envelope, error, request
 
 SIGNED = {SERVER_KEY: {"name": "fsnotes", "title": "fsnotes", "version": fsnotes.__version__}}
 
@@ -134,6 +136,29 @@ def test_a_state_that_nobody_asked_for_is_refused(running: Vault) -> None:
     asked = {"uri": f"{vault.uri}/a.md", "requestState": "x"}
     answer = wire.ask(request(1, "resources/read", asked))
     assert answer == error(1, -32602, "Invalid or expired requestState")
+
+
+@pytest.mark.parametrize("odd", [{}, {"org.example/odd": 1}], ids=["plainly", "by the SDK"])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/list", {}),
+        ("tools/list", {}),
+        ("server/discover", {}),
+        ("subscriptions/listen", {"notifications": {"resourcesListChanged": True}}),
+    ],
+    ids=["work", "fixed", "discovery", "a stream"],
+)
+def test_a_state_that_nobody_asked_for_is_refused_over_http_too(
+    plain: Served,  # noqa: F811 - a fixture
+    method: str,
+    params: dict[str, Any],
+    odd: dict[str, Any],
+) -> None:
+    asked = request(1, method, {**params, "requestState": "x"}, meta={**envelope(), **odd})
+    with plain.connect() as connection:
+        answer = connection.post(asked)
+    assert (answer.status, answer.message) == (400, error(1, -32602, "Invalid or expired requestState"))
 
 
 CONFIG = """

@@ -111,6 +111,8 @@ def test_relief_is_told_once_the_reader_has_caught_up(pipe: tuple[int, int]) -> 
 class NoKernel:
     """A front that answers nothing: what is tested is what comes before it."""
 
+    streams = 0
+
     def end_streams(self) -> None:
         pass
 

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,7 +56,7 @@ async def traced(
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     service = cast("Any", Named(folder))
     caller = Caller(service, read_only=False, max_calls=4, tracing=Tracing(provider))
-    front = Front(caller, lambda listening: Kernel(caller, listening, read_only=False), read_only=False)
+    front = Front(caller, partial(Kernel, caller), read_only=False)
     flight = Flight(Principal(f"token:{CANARY}"))
     if refused:
         from fsnotes.errors import LimitReached

@@ -12,10 +12,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fsnotes.server.front import fixed_results
+from fsnotes.server.listening import LISTEN, is_plain_listen
 from fsnotes.server.methods import methods
 from fsnotes.server.plain import is_plain, is_plain_call
 from tests.server.conftest import Vault
-from tests.server.wire import CAPABILITIES_KEY, VERSION_KEY, Frame, Wire, accept, call, envelope, request
+from tests.server.wire import (
+    CAPABILITIES_KEY,
+    VERSION_KEY,
+    Frame,
+    Wire,
+    accept,
+    call,
+    envelope,
+    error,
+    request,
+)
 
 ODD: dict[str, Any] = {"org.example/odd": 1}
 """A member of an envelope that is nobody's business: the SDK is asked, and has nothing against it."""
@@ -41,14 +53,18 @@ def odd(frame: Frame) -> Frame:
     return {**frame, "params": {**params, "_meta": {**params["_meta"], **ODD}}}
 
 
+ECHO = ("inputResponses", "requestState")
+"""What answers a form. It is taken off before a request is judged, whichever way it goes."""
+
 METHODS = methods(read_only=False)
 
 
 def is_answered_directly(frame: Frame) -> bool:
+    params = {name: value for name, value in frame["params"].items() if name not in ECHO}
     method = METHODS.get(frame["method"])
     if method is not None:
-        return method.is_plain(frame["params"])
-    return (is_plain_call if frame["method"] == "tools/call" else is_plain)(frame["params"])
+        return method.is_plain(params)
+    return {"tools/call": is_plain_call, LISTEN: is_plain_listen}.get(frame["method"], is_plain)(params)
 
 
 def both(wire: Wire, frame: Frame) -> tuple[bytes, bytes]:
@@ -159,6 +175,53 @@ def filled(value: Any, uri: str) -> Any:
     return json.loads(json.dumps(value).replace("$", uri))
 
 
+EVERY = [*((method, params) for method, params in LIBRARY if "none" not in str(params)),
+         ("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["$/a.md"]}}),
+         ("tools/call", {"name": "notes_workspaces", "arguments": {}}),
+         ("tools/call", {"name": "notes_read", "arguments": {"path": 5}})]  # fmt: skip
+
+
+def test_a_state_that_nobody_asked_for_is_refused_alike_everywhere_and_logged(vault: Vault) -> None:
+    vault.write("b\u00e9.md", "text")
+    wire = vault.serve("--jail", "off")
+    log = vault.state / "private" / "audit.jsonl"
+    asked: list[str] = []
+    for method, params in EVERY:
+        for state in ("forged", 5, [], {}, ""):
+            frame = request(1, method, {**filled(params, vault.uri), "requestState": state})
+            direct, judged = both(wire, frame)
+            assert direct == judged
+            assert json.loads(direct) == error(1, -32602, "Invalid or expired requestState"), (method, state)
+            asked += [params.get("name", method) if method == "tools/call" else method] * 2
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["tool"], line["outcome"]) for line in lines] == [(tool, "invalid_state") for tool in asked]
+    assert {method for method, _ in EVERY} == {
+        *METHODS,
+        *fixed_results(read_only=False),
+        LISTEN,
+        "tools/call",
+    }
+
+
+def test_answers_that_are_none_are_refused_alike_everywhere(running: Vault) -> None:
+    for method, params in EVERY:
+        frame = request(1, method, {**filled(params, running.uri), "inputResponses": ["forged"]})
+        direct, judged = both(running.wire, frame)
+        assert direct == judged
+        assert json.loads(direct) == error(1, -32602, "Invalid inputResponses"), method
+
+
+def test_answers_alone_and_nulls_make_no_difference(running: Vault) -> None:
+    """What a client sends of its own accord answers nothing, so the request is the one without it."""
+    for method, params in LIBRARY:
+        frame = request(1, method, filled(params, running.uri))
+        running.wire.send(frame)
+        expected = running.wire.receive_raw()
+        for more in ({"inputResponses": accept("a.md")}, {"inputResponses": None, "requestState": None}):
+            told = {**frame, "params": {**frame["params"], **more}}
+            assert both(running.wire, told) == (expected, expected), method
+
+
 def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault) -> None:
     vault = running
     vault.write("b\u00e9.md", "# Title\n\ntext \u2028 \U0001f600\n")
@@ -170,14 +233,36 @@ def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault)
         assert b'"code":-32603' not in direct
 
 
+CACHED = {
+    "server/discover": ("public", 3_600_000),
+    "tools/list": ("public", 3_600_000),
+    "prompts/list": ("public", 3_600_000),
+    "resources/list": ("private", 5_000),
+    "resources/templates/list": ("private", 3_600_000),
+    "resources/read": ("private", 0),
+}
+
+
+def test_each_list_and_text_says_how_long_and_by_whom_it_may_be_kept(running: Vault) -> None:
+    """The specification's page on caching; no other result says so. Older revisions have none of it."""
+    vault = running
+    vault.write("b\u00e9.md", "text")
+    seen = set()
+    for method, params in LIBRARY:
+        for answer in both(vault.wire, request(1, method, filled(params, vault.uri))):
+            result = json.loads(answer).get("result")
+            if result is not None:
+                assert (result.get("cacheScope"), result.get("ttlMs")) == CACHED.get(method, (None, None))
+                seen.add(method)
+    assert seen >= CACHED.keys()
+
+
 @pytest.mark.parametrize(
     ("method", "params"),
     [
         ("resources/list", {"cursor": 5}),
         ("resources/read", {}),
         ("resources/read", {"uri": 5}),
-        ("resources/read", {"uri": "file:///x", "requestState": "s"}),
-        ("resources/read", {"uri": "file:///x", "inputResponses": []}),
         ("completion/complete", {"ref": {"type": "ref/resource"}, "argument": {"name": "path", "value": ""}}),
         ("completion/complete", {"ref": {"type": "ref/x", "uri": "x"}, "argument": {"name": "p", "value": ""}}),
         ("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "path"}}),
@@ -186,6 +271,9 @@ def test_what_is_no_call_is_answered_by_the_same_bytes_both_ways(running: Vault)
         ("prompts/get", {"name": "find_related", "arguments": {"path": 5}}),
         ("prompts/get", {"name": "find_related", "arguments": []}),
         ("prompts/list", {"cursor": "x"}),
+        ("tools/list", {"cursor": "x"}),
+        ("resources/read", {"requestState": None}),
+        ("resources/list", {"cursor": 5, "inputResponses": {}}),
     ],
     ids=str,
 )  # fmt: skip
@@ -201,7 +289,6 @@ def test_malformed_params_are_left_to_the_sdk_which_refuses_them(
     ("method", "params"),
     [
         ("resources/list", {"cursor": None}),
-        ("resources/read", {"uri": "file:///x/a.md", "requestState": None}),
         ("completion/complete", {"ref": {"name": "daily_note"}, "argument": {"name": "timeZone", "value": "Utc"}}),
         ("prompts/get", {"name": "find_related", "arguments": None}),
     ],

@@ -242,6 +242,36 @@ def test_the_innermost_workspace_whose_grant_covers_a_note_has_it(inline: Househ
     assert service.resource(BOB, f"{inner.as_uri()}/b.md").text == "out"
 
 
+def test_what_a_workspace_ignores_is_no_resource_anywhere(household: Household) -> None:
+    household.ignore = ("Archive/**", "**/*.draft.md")
+    for path in ("Archive/deep/a.md", "a.draft.md", "a.md", "Archives/a.md"):
+        household.write(path, path)
+    service = household.service()
+    served = [f"{household.uri}/Archives/a.md", f"{household.uri}/a.md"]
+    assert sorted(listed(service, ALICE)) == served
+    template = f"{household.uri}/{{+path}}"
+    assert sorted(completed(service, ALICE, template, "a")) == ["Archives/a.md", "a.md"]
+    assert service.complete_folder(ALICE, household.uri, "").values == ("Archives",)
+    for path in ("Archive/deep/a.md", "a.draft.md", "Archive/none.md"):
+        with pytest.raises(NotAllowed):
+            service.resource(ALICE, f"{household.uri}/{path}")
+    assert service.resource(ALICE, served[0]).text == "Archives/a.md"
+
+
+def test_a_note_that_the_innermost_workspace_ignores_is_read_where_it_is_listed(inline: Household) -> None:
+    """That one workspace leaves it out takes nothing away from what another one serves."""
+    inner = inline.vault / "inner"
+    inline.write("inner/Drafts/a.md", "text")
+    inline.others.append(WorkspaceSettings("Inner", str(inner), str(inner), Policy(), ("Drafts/**",)))
+    inline.grant(BOB, Right.READ, workspace="Inner")
+    inline.grant(ALICE, Right.READ, workspace="Inner")
+    service, uri = inline.service(), f"{inner.as_uri()}/Drafts/a.md"
+    assert (listed(service, ALICE), listed(service, BOB)) == ([uri], [])
+    assert service.resource(ALICE, uri).text == "text"
+    with pytest.raises(NotAllowed):
+        service.resource(BOB, uri)
+
+
 def test_two_principals_interleaved_see_what_they_were_granted(
     household: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -422,6 +452,31 @@ def test_an_index_gives_the_same_values(household: Household, monkeypatch: pytes
     index.generation = "f" * 16
     assert completed(service, ALICE, template, "GARDEN 2") == ["plans/garden%202026.md"]
     assert index.losses == ["lost"]
+
+
+def test_what_an_index_was_known_to_have_is_forgotten_once_it_has_changed(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(130):
+        household.write(f"n{number:03}.md")
+    monkeypatch.setattr("fsnotes.notes.known_ids.STRETCH", 40)
+    product = household.product()
+    product.build_index("Notes", lambda _: None)
+    service, template = product.service, f"{household.uri}/{{+path}}"
+    index = Settled(product._runner.keep("Notes", KeepIndex()).generation)
+    monkeypatch.setattr(service, "_freshness", {"Notes": index})
+    expected = [f"n{number:03}.md" for number in range(100)]
+    for _ in range(3):
+        assert completed(service, ALICE, template, "n") == expected
+        assert completed(service, ALICE, template, "129") == ["n129.md"]
+    many = service.complete_uri(ALICE, template, "path", "n")
+    assert (many.total, many.has_more) == (None, True)
+    household.write("n.md")
+    (household.vault / "n129.md").unlink()
+    product.build_index("Notes", lambda _: None)
+    for _ in range(3):
+        assert completed(service, ALICE, template, "n") == ["n.md", *expected[:99]]
+        assert completed(service, ALICE, template, "129") == []
 
 
 def test_a_hundred_values_at_most_and_how_many_there_are(household: Household) -> None:

@@ -136,6 +136,28 @@ def test_what_names_no_note_is_not_listened_to(inline: Household) -> None:
         assert (heard.subscription.uris, heard.subscription.is_over) == ((), True)
 
 
+def test_what_a_workspace_ignores_is_neither_acknowledged_nor_told_and_what_stands_beside_it_is(
+    household: Household,
+) -> None:
+    household.ignore = ("Archive/**", "**/*.draft.md")
+    paths = ("Archive/a.md", "Archive/deep/new.md", "b.draft.md", "Archives/a.md", "b.md")
+    for path in paths:
+        household.write(path)
+    uris = {path: f"{household.uri}/{path}" for path in paths}
+    served = [uris["Archives/a.md"], uris["b.md"]]
+    with hearing(household.service(), ALICE, *uris.values(), lists=True) as heard:
+        assert (heard.subscription.uris, heard.subscription.lists) == (tuple(served), True)
+        for path in paths[:3]:
+            household.write(path, "changed")
+        time.sleep(3 * changes.GATHER_SECONDS)
+        heard.look()
+        assert (heard.uris, heard.is_list_changed) == (set(), False)
+        for path in paths[3:]:
+            household.write(path, "changed")
+        heard.wait(lambda each: each.uris == set(served) and each.is_list_changed)
+    assert [line["outcome"] for line in household.audit()] == ["not_allowed"]
+
+
 def test_each_spelling_is_told_as_it_was_asked_for(inline: Household) -> None:
     """NFC and NFD too, of which one stands on the disk."""
     uris = [f"{inline.uri}/caf%C3%A9.md", f"{inline.uri}/caf\u00e9.md", f"{inline.uri}/cafe%CC%81.md"]

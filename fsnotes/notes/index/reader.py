@@ -31,10 +31,11 @@ _PRAGMAS: Final = (
 class View:
     """One state of the index, for one call."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_opening")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, opening: int) -> None:
         self._connection = connection
+        self._opening = opening
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return all its rows."""
@@ -43,6 +44,10 @@ class View:
     def number(self, sql: str, *values: object) -> int:
         """Run a statement that gives one number."""
         return int(self._connection.execute(sql, values).fetchall()[0][0])
+
+    def version(self) -> tuple[int, int]:
+        """Return what is the same for two views of one reader only if nothing was committed between them."""
+        return self._opening, self.number("PRAGMA data_version")
 
 
 class Standing(NamedTuple):
@@ -69,6 +74,7 @@ class Reader:
         self._folder: Folder | None = None
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
+        self._openings = 0
 
     def close(self) -> None:
         """Close the file."""
@@ -86,7 +92,7 @@ class Reader:
                 connection = self._current()
                 connection.execute("BEGIN")
                 try:
-                    yield View(connection)
+                    yield View(connection, self._openings)
                 finally:
                     if connection.in_transaction:
                         connection.execute("COMMIT")
@@ -107,6 +113,7 @@ class Reader:
             self._drop()
             self._connection = self._open(self._folder)
             self._identity = identity
+            self._openings += 1
         return self._connection
 
     def _open(self, folder: Folder) -> sqlite3.Connection:

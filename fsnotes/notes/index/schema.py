@@ -21,7 +21,7 @@ from typing import Final
 from fsnotes.notes.index import folding
 
 APPLICATION_ID: Final = 0x66736E69
-FORMAT: Final = 2
+FORMAT: Final = 3
 RULES: Final = f"{FORMAT} {folding.VERSION}"
 """What the contents depend on beside the notes."""
 

@@ -216,12 +216,11 @@ class HttpApp:
             return line(406, "A subscription is answered by text/event-stream")
         if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
+        if is_stream:
+            self._flights.add(flight)
+            return _Opened(request, flight)
         flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
         self._flights.add(flight)
-        if is_stream:
-            if flight.refusal is None:
-                self._limits.end(principal)
-            return _Opened(request, flight)
         try:
             return await self._call(exchange, request, flight)
         finally:
@@ -288,8 +287,8 @@ class HttpApp:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A subscription that was admitted. It waits for as long as it likes, so it takes up no place of a request: how
-    many there may be is `listening`'s to say.
+    """A subscription that was admitted. It waits for as long as it likes, so it takes up no place of a request, nor of
+    a call: how many there may be is `listening`'s to say.
     """
 
     request: Request

@@ -7,16 +7,15 @@ chosen in it is data in every shell that people paste into: POSIX shells, zsh an
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 from fsnotes.config import Settings
 from sandbox.errors import InvalidUri
+from sandbox.names import unseen
 from sandbox.uris import FileUri
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_/.-]+")
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class Served(Protocol):
@@ -53,7 +52,7 @@ class Commands:
             if value is not None:
                 words += _option(flag, value)
         words += ["--", title]
-        if any(unicodedata.category(character) in _HIDDEN for word in words for character in word):
+        if any(map(unseen, words)):
             return None
         return " ".join(map(quoted, words))
 

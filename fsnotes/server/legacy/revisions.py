@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import fsnotes
+from fsnotes.server import front
 from fsnotes.server.envelope import CAPABILITIES_KEY, INVALID_PARAMS, VERSION_KEY, Refusal
 from fsnotes.server.frames import Params
 from fsnotes.server.front import INSTRUCTIONS, NAME
 from fsnotes.server.results import Result
-from fsnotes.server.tools import offered
 
 NEWEST: Final = "2025-11-25"
 REVISIONS: Final = (NEWEST, "2025-06-18")
@@ -69,7 +69,7 @@ def greeting(version: str) -> Result:
 
 def tool_list(*, read_only: bool) -> Result:
     """Return the result of `tools/list`: one page, the same tools in the same order."""
-    return {"tools": [tool.descriptor() for tool in offered(read_only=read_only)]}
+    return {"tools": front.tool_list(read_only=read_only)["tools"]}
 
 
 def plain(result: Result) -> Result:
