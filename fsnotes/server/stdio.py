@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from fsnotes.server.ending import end, end_at_once
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
     DUPLICATE,
@@ -84,11 +85,7 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
             )
         )
     code = asyncio.run(connection.run())
-    front.close()
-    if front.is_busy or connection.is_parsing:
-        logging.shutdown()
-        os._exit(code)
-    return code
+    return end(front, code, is_working=connection.is_parsing)
 
 
 def _take_wire() -> tuple[int, int]:
@@ -169,7 +166,7 @@ class _Connection:
 
     def _signalled(self, code: int) -> None:
         if self._end.done():
-            os._exit(code)  # asked twice: whoever asks does not want to wait
+            end_at_once(self._front, code)  # asked twice: whoever asks does not want to wait
         self._stop(code)
 
     async def _drain(self) -> None:
