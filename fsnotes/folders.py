@@ -62,7 +62,10 @@ class Folders:
 
     def seen(self, state_dir: str) -> Seen:
         """Return what another process has to be told to find the same, with *state_dir* the state folder."""
-        return Seen(os.path.realpath(state_dir), tuple(self._found.values()))
+        real = os.path.realpath(state_dir)
+        # Nobody makes a folder where a link leads to nothing, and so it is to be refused there, too.
+        is_nowhere = os.path.islink(state_dir) and not os.path.exists(real)
+        return Seen(state_dir if is_nowhere else real, tuple(self._found.values()))
 
 
 def from_home(path: str | None, home: str) -> str | None:

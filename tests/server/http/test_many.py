@@ -137,8 +137,9 @@ def test_two_servers_that_append_to_one_note_lose_no_line(vault: Path, tmp_path:
 class Load:
     """Clients that create notes until told to stop; what was acknowledged, and what went wrong, is kept."""
 
-    def __init__(self, server: Instance, vault: Path, clients: int) -> None:
+    def __init__(self, server: Instance, vault: Path, clients: int, *, prefix: str = "c") -> None:
         self._server = server
+        self._prefix = prefix
         self._uri = vault.as_uri()
         self._stop = threading.Event()
         self.acknowledged: list[str] = []
@@ -165,7 +166,7 @@ class Load:
                 with self._server.connect() as raw:
                     while not self._stop.is_set():
                         number += 1
-                        name = f"n-{client}-{number}.md"
+                        name = f"n-{self._prefix}-{client}-{number}.md"
                         arguments = {"workspaceUri": self._uri, "path": name, "content": f"# {name}\n"}
                         answer = raw.call("notes_create", arguments)
                         if answer.status == 503:

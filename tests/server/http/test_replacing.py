@@ -212,6 +212,22 @@ def test_a_folder_is_found_once_and_by_others_where_it_was_found(tmp_path: Path)
     assert Folders(None).path(str(link)) == str(tmp_path / "b")
 
 
+def test_a_state_folder_is_handed_on_by_its_real_path_unless_it_is_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name, target in (("link", "a"), ("nowhere", "none")):
+        (tmp_path / name).symlink_to(target)
+    handed_on = {
+        name: Folders(None).seen(str(tmp_path / name)).state_dir
+        for name in ("a", "link", "link/later", "nowhere")
+    }
+    assert handed_on == {
+        "a": str(tmp_path / "a"),
+        "link": str(tmp_path / "a"),
+        "link/later": str(tmp_path / "a/later"),
+        "nowhere": str(tmp_path / "nowhere"),
+    }
+
+
 @pytest.mark.parametrize(
     "value", [None, [], ["x"], ["x", {}], [1, []], ["x", [["a", "b", 1]]], ["x", [["a", "b", "1", 2]]]]
 )
