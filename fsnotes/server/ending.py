@@ -6,21 +6,31 @@ a kill. When the end has come is left to the transports.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from fsnotes.server.front import Front
 
 
-def end(front: Front, code: int, *, is_working: bool = False) -> int:
-    """Close *front* and return *code*, for the process to end with; where something is at work, end it here.
+def _nothing() -> bool:
+    """Say that nothing else is at work."""
+    return False
 
-    *is_working* says so of what *front* knows nothing of.
+
+def run(front: Front, serving: Coroutine[Any, Any, int], *, is_working: Callable[[], bool] = _nothing) -> int:
+    """Run *serving* to its end and close *front*; return the exit code, for the process to end with.
+
+    Where something is at work, the process ends here; *is_working* says so of what *front* knows nothing of.
     """
-    front.close()
-    if front.is_busy or is_working:
+    try:
+        code = asyncio.run(serving)
+    finally:
+        front.close()
+    if front.is_busy or is_working():
         _exit(code)
     return code
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from fsnotes.server.ending import end, end_at_once
+from fsnotes.server.ending import end_at_once, run
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
     DUPLICATE,
@@ -84,8 +84,7 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
                 answer_seconds=product.settings.confirm_ttl_seconds,
             )
         )
-    code = asyncio.run(connection.run())
-    return end(front, code, is_working=connection.is_parsing)
+    return run(front, connection.run(), is_working=lambda: connection.is_parsing)
 
 
 def _take_wire() -> tuple[int, int]:

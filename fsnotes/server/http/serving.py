@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, cast
 import uvicorn
 
 from fsnotes.http_settings import DEFAULT_RATE, HttpSettings
-from fsnotes.server.ending import end, end_at_once
+from fsnotes.server.ending import end_at_once, run
 from fsnotes.server.http.app import HttpApp
 from fsnotes.server.http.callers import Callers
 from fsnotes.server.http.connections import Bounds, Connection, connections_within
@@ -109,15 +109,11 @@ def serve_http(
     logger.info("serving on http://%s:%d%s", shown, port, http.path)
     config = _config(app, http, turn=BACKLOG if child is None else FEW)
     leave = partial(end_at_once, front)
-    try:
-        code = asyncio.run(
-            _run(app, config, listening, drain_seconds=http.drain_seconds, child=child, leave=leave)
-        )
-    except BaseException:
-        front.close()
-        raise
+    code = run(
+        front, _run(app, config, listening, drain_seconds=http.drain_seconds, child=child, leave=leave)
+    )
     callers.close()
-    return end(front, code)
+    return code
 
 
 def _config(app: HttpApp, http: HttpSettings, *, turn: int) -> uvicorn.Config:
