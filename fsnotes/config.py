@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fsnotes.access import Principal, Right, Rule
 from fsnotes.errors import ConfigurationError
+from fsnotes.folders import Folders, Seen, from_home
 from fsnotes.http_settings import HttpSettings, read_http
 from fsnotes.tables import Table, one_of, positive
 from sandbox.errors import InvalidPath
@@ -28,7 +29,10 @@ MAX_CONFIG_BYTES: Final = _MEGABYTE
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
-    """One folder to serve: its canonical path, the spelling it was configured by, its policies and its quota."""
+    """One folder to serve: its canonical path, the spelling it was configured by, its policies and its quota.
+
+    *identity* is device and inode of the one that other processes serve, None where whichever is there is meant.
+    """
 
     name: str
     path: str
@@ -36,6 +40,7 @@ class WorkspaceSettings:
     policy: Policy = field(default_factory=Policy)
     ignore: tuple[str, ...] = ()
     quota: Quota = field(default_factory=Quota)
+    identity: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the command line and the configuration file decide. *legacy* None: as the transport has it."""
+    """Everything that the command line and the configuration file decide. *legacy* None: as the transport has it.
+
+    *seen* is what another process is to be told that serves the same.
+    """
 
     state_dir: str
     workspaces: tuple[WorkspaceSettings, ...] = ()
@@ -71,6 +79,7 @@ class Settings:
     legacy: bool | None = None
     http: HttpSettings = field(default_factory=HttpSettings)
     origin: Origin = field(default_factory=Origin)
+    seen: Seen = field(default_factory=Seen, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +92,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the command line says; None where it says nothing. With a *source*, no file is looked for."""
+    """What the command line says; None where it says nothing.
+
+    With a *source*, no file is looked for, and no folder where another process has *seen* them.
+    """
 
     config: str | None = None
     source: Source | None = None
+    seen: Seen | None = None
     state_dir: str | None = None
     jail: str | None = None
     jail_level: str | None = None
@@ -107,25 +120,28 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     Folders named on the command line are granted in full to *principal*. Raises ConfigurationError with a
     sentence that names the key and its table.
     """
-    told = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
+    told = choices.config or from_home(environ.get("FSNOTES_CONFIG"), home) or None
     source = choices.source or read_source(choices.config, environ=environ, home=home)
     path = source.path
-    file = _File(_toml(source), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
-    stated = choices.state_dir or _from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
+    folders = Folders(choices.seen)
+    file = None
+    if path is not None:
+        file = _File(_toml(source), folders, home=home, base=os.path.dirname(os.path.abspath(path)))
+    stated = choices.state_dir or from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
     state = stated or (file.state_dir if file else None)
-    settings = Settings(
-        state_dir=os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
-    )
+    state = os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
+    settings = Settings(state_dir=folders.state_dir(state))
     if file is not None:
         settings = file.apply(settings)
-    settings = _add_folders(settings, choices.folders, principal=principal)
+    settings = _add_folders(settings, choices.folders, folders, principal=principal)
     settings = replace(
         settings,
         origin=Origin(
             config=os.path.abspath(told) if told else None,
             state_dir=settings.state_dir if stated else None,
-            folders=frozenset(canonical(folder) for folder in choices.folders),
+            folders=frozenset(map(folders.path, choices.folders)),
         ),
+        seen=folders.seen(settings.state_dir),
     )
     if choices.jail is not None:
         settings = replace(settings, jail_mode=one_of(choices.jail, _JAIL_MODES, "--jail"))
@@ -150,13 +166,6 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     return settings
 
 
-def _from_home(path: str | None, home: str) -> str | None:
-    """Expand a leading `~/`: clients hand on what their configuration says, and no shell has seen it."""
-    if path is not None and (path == "~" or path.startswith("~/")):
-        return home + path[1:]
-    return path
-
-
 _JAIL_MODES: Final = ("off", "best-effort", "require")
 _JAIL_LEVELS: Final = ("contained", "full")
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -168,7 +177,7 @@ def read_source(config: str | None, *, environ: Mapping[str, str], home: str) ->
 
     Raises ConfigurationError where the one that is named cannot be read.
     """
-    path = config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
+    path = config or from_home(environ.get("FSNOTES_CONFIG"), home) or None
     default = os.path.join(home, ".config", "fsnotes", "config.toml")
     if path is None and os.path.exists(default):
         path = default
@@ -194,7 +203,8 @@ def _toml(source: Source) -> dict[str, Any]:
 class _File:
     """A configuration file, checked whole before any of it is used."""
 
-    def __init__(self, document: dict[str, Any], *, home: str, base: str) -> None:
+    def __init__(self, document: dict[str, Any], folders: Folders, *, home: str, base: str) -> None:
+        self._folders = folders
         self._home = home
         self._base = base
         known = {"server", "jail", "confirm", "workspace", "grant", "http", "audit"}
@@ -219,7 +229,7 @@ class _File:
         return [Table(item, name) for item in value]
 
     def _absolute(self, path: str) -> str:
-        return os.path.join(self._base, _from_home(path, self._home) or path)
+        return os.path.join(self._base, from_home(path, self._home) or path)
 
     def apply(self, settings: Settings) -> Settings:
         server, jail, confirm = self._server, self._jail, self._confirm
@@ -295,7 +305,8 @@ class _File:
         spelling = self._absolute(table.need("path", str))
         ignore = table.strings("ignore") or ()
         table.end()
-        return WorkspaceSettings(name, canonical(spelling), os.path.normpath(spelling), policy, ignore, quota)
+        path, identity = self._folders.path(spelling), self._folders.identity(spelling)
+        return WorkspaceSettings(name, path, os.path.normpath(spelling), policy, ignore, quota, identity)
 
     def _rule(self, table: Table, names: list[str]) -> Rule:
         principal = table.need("principal", str)
@@ -322,24 +333,6 @@ def _choice(table: Table, key: str, off: str, on: str) -> bool:
     return one_of(table.take(key, str, off), (off, on), f"[[workspace]] {key}") == on
 
 
-def canonical(path: str) -> str:
-    """Return the folder's real path; raise ConfigurationError when it is missing or no folder."""
-    try:
-        real = os.path.realpath(path, strict=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a path"
-        raise ConfigurationError(f"folder {display(path)}: {reason}") from error
-    if not os.path.isdir(real):
-        raise ConfigurationError(f"folder {display(path)}: not a folder")
-    try:
-        real.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(
-            f"folder {display(path)}: its path is not UTF-8, so no URI can name it"
-        ) from error
-    return real
-
-
 def _check_links(workspaces: Iterable[WorkspaceSettings], rules: Iterable[Rule]) -> None:
     """Refuse to follow links where a grant covers one folder: they could lead to another one."""
     following = {workspace.name for workspace in workspaces if workspace.policy.links is Links.WITHIN}
@@ -350,16 +343,19 @@ def _check_links(workspaces: Iterable[WorkspaceSettings], rules: Iterable[Rule])
             )
 
 
-def _add_folders(settings: Settings, folders: Iterable[str], *, principal: Principal) -> Settings:
+def _add_folders(
+    settings: Settings, spellings: Iterable[str], folders: Folders, *, principal: Principal
+) -> Settings:
     workspaces, rules = list(settings.workspaces), list(settings.rules)
-    for folder in folders:
-        path = canonical(folder)
+    for folder in spellings:
+        path = folders.path(folder)
         known = next((workspace for workspace in workspaces if workspace.path == path), None)
         if known is None:
             known = WorkspaceSettings(
                 _free_name(os.path.basename(path) or "root", {workspace.name for workspace in workspaces}),
                 path,
                 os.path.abspath(folder),
+                identity=folders.identity(folder),
             )
             workspaces.append(known)
         rules.append(Rule(principal.name, known.name, ROOT, frozenset(Right)))

@@ -2,7 +2,8 @@
 
 A thread asks for one bounded call after another, and sleeps once there is nothing to do. What changed is told by the
 watcher of the workspace; it stays marked until the index has taken it in, so that a search knows what to look into
-itself. How an index is kept is decided in `notes/index`, and where, by the runner.
+itself. While another process keeps the index nothing is watched: no search could rely on it, and watchers are few. How
+an index is kept is decided in `notes/index`, and where, by the runner.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ class Upkeep:
         """Whether the file is whole on the disk, whatever happens to the power."""
         self._surveyed = -SURVEY_SECONDS
         self._kept: IndexKept | None = None
+        self._refused = 0
+        """How often in a row another process was found to keep the index."""
         self._skipped: tuple[Skipped, ...] = ()
         self._hears = clock()
         self._yields = False
@@ -113,8 +116,9 @@ class Upkeep:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        if self._watcher is not None:
-            self._watcher.close()
+        watcher = self._watcher
+        if watcher is not None:
+            watcher.close()
         if self._thread is not None:
             self._thread.join(CLOSE_SECONDS)
 
@@ -176,6 +180,9 @@ class Upkeep:
                     self._make_whole()
                     continue
             except Busy:
+                self._refused += 1
+                if self._refused > 1:  # once may be a reader that held the keeper up for long
+                    self._unwatch()
                 pause = self._begin_again(BUSY_SECONDS)
             except FsnotesError as error:
                 _log.info("workspace %r: its index is not kept: %s", self._name, error)
@@ -219,6 +226,8 @@ class Upkeep:
             self._watcher = None
             raise Unavailable("the watcher of the workspace has ended")
         if self._watcher is None:
+            # Raises Busy while another process keeps the index. What it finds is looked at again once that is watched.
+            self._hear(self._keep(KeepIndex()))
             self._watcher = self._begun_watching()
         watcher = self._watcher
         dirty = None if watcher is None else watcher.look()
@@ -226,10 +235,8 @@ class Upkeep:
         self._yields = self._kept is not None and self._kept.phase != "ready" and not self._yields
         paths = () if dirty is None or self._yields else _changed(dirty)
         kept = self._keep(KeepIndex(paths, self._due(dirty)))
-        self._kept = kept
-        if kept.skipped is not None:
-            self._skipped = kept.skipped
-            self._has_links = any(item.reason == "hard_link" for item in kept.skipped)
+        self._kept, self._refused = kept, 0
+        self._hear(kept)
         if watcher is not None and dirty is not None:
             self._clear(watcher, dirty, kept, paths)
             self._seen = dirty.generation
@@ -239,6 +246,12 @@ class Upkeep:
         if not kept.idle or kept.rest or (watcher is not None and _is_waiting(watcher.look())):
             return 0.0
         return max(0.001, self._surveyed + self._period(dirty) - self._clock())
+
+    def _hear(self, kept: IndexKept) -> None:
+        """Take note of what is told once only."""
+        if kept.skipped is not None:
+            self._skipped = kept.skipped
+            self._has_links = any(item.reason == "hard_link" for item in kept.skipped)
 
     def _clear(self, watcher: Watcher, dirty: Dirty, kept: IndexKept, paths: tuple[str, ...]) -> None:
         """Forget what was marked and has been taken in."""
@@ -257,6 +270,11 @@ class Upkeep:
         except SandboxError as error:
             _log.info("workspace %r is not watched: %s", self._name, error)
             return None
+
+    def _unwatch(self) -> None:
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close()
 
     def _due(self, dirty: Dirty | None) -> tuple[str, ...]:
         """Return the folders that are to be surveyed now, "" for all; what is marked stays so until they are."""

@@ -22,6 +22,7 @@ from fsnotes.changes import Hubs
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
+from fsnotes.folders import another_folder
 from fsnotes.freshness import Progress
 from fsnotes.http_settings import HttpSettings
 from fsnotes.identity import Authenticator
@@ -318,10 +319,10 @@ def open_root(
 ) -> Root:
     """Open the folder of *workspace* under its policy, with a lock file in its own *part* of the state if need be.
 
-    Raises ConfigurationError, with the path for the operator.
+    Raises ConfigurationError, with the path for the operator; also where it is not the folder that others serve.
     """
     try:
-        return Root.open(
+        root = Root.open(
             workspace.path,
             workspace.policy,
             resolver=resolver,
@@ -333,6 +334,10 @@ def open_root(
         raise ConfigurationError(
             f"workspace {workspace.name!r} ({display(workspace.path)}): {error}"
         ) from error
+    if workspace.identity not in (None, root.identity):
+        root.close()
+        raise another_folder(workspace.name, workspace.path)
+    return root
 
 
 class _Confirming:

@@ -37,7 +37,7 @@ def serve(options: argparse.Namespace, console: Console) -> int:
                 raise ConfigurationError(f"--{flag}: only for --transport http")
     child: Child | None = options.child
     source = source_for(options) if child is None else child.source
-    settings = settings_for(options, source=source)
+    settings = settings_for(options, source=source, seen=None if child is None else child.seen)
     start_logging(settings.log_level, settings.log_format)
     if options.transport == "http" and settings.legacy:
         raise ConfigurationError("--legacy on: clients of older revisions are served over stdio alone")
@@ -58,7 +58,13 @@ def serve(options: argparse.Namespace, console: Console) -> int:
                     from fsnotes.server.http.parent import serve_by_many
 
                     how_to_start = partial(command, options.words)
-                    return serve_by_many(how_to_start, settings.http, listening=listening, source=source)
+                    return serve_by_many(
+                        how_to_start,
+                        settings.http,
+                        listening=listening,
+                        source=source,
+                        seen=settings.seen,
+                    )
         # Trying what the file system offers makes and removes files, which nobody asked for who may only read.
         is_first = child is None or child.is_first
         product = wiring.build(settings, inspect="try" if is_first and not settings.read_only else "skip")

@@ -13,6 +13,7 @@ from fsnotes.calls import local_principal
 from fsnotes.cli.console import shown
 from fsnotes.config import Choices, Settings, Source, WorkspaceSettings, load, read_source
 from fsnotes.errors import ConfigurationError
+from fsnotes.folders import Seen
 from sandbox.errors import InvalidUri
 from sandbox.uris import FileUri
 
@@ -24,14 +25,22 @@ def source_for(options: argparse.Namespace) -> Source:
 
 
 def settings_for(
-    options: argparse.Namespace, folders: tuple[str, ...] = (), *, source: Source | None = None
+    options: argparse.Namespace,
+    folders: tuple[str, ...] = (),
+    *,
+    source: Source | None = None,
+    seen: Seen | None = None,
 ) -> Settings:
-    """Load the configuration for this user and this environment, from its *source* if that has been read."""
+    """Load the configuration for this user and this environment.
+
+    From its *source* if that has been read, and with the folders that another process has *seen*.
+    """
     home = home_folder()
     settings = load(
         Choices(
             config=_at_home(options.config, home),
             source=source,
+            seen=seen,
             state_dir=_at_home(options.state_dir, home),
             jail=options.jail,
             jail_level=options.jail_level,

@@ -25,7 +25,7 @@ from fsnotes.server.progress import ProgressReport
 from fsnotes.server.ration import Ration
 from fsnotes.server.refusals import RpcRefusal
 from fsnotes.server.results import Result
-from fsnotes.server.threads import Threads
+from fsnotes.server.threads import NoThread, Threads
 from fsnotes.server.tool import Echo, Shown, Tool
 from fsnotes.server.tools import offered
 from fsnotes.server.tracing import CRASHED, Span, Tracing
@@ -79,7 +79,7 @@ class Caller:
         # There is one for each of all streams that there may be, and how many of whom is decided in `listening`.
         self._opening = Threads(MOST_STREAMS, name="fsnotes-listen")
         # Apart as well: what says that there is no place for one must not take another's.
-        self._logging = Threads(LOGGING_THREADS, name="fsnotes-refusal")
+        self._logging = Threads(LOGGING_THREADS, name="fsnotes-refusal", kept=1)
         self._ration = Ration()
 
     async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> Result:
@@ -92,6 +92,8 @@ class Caller:
             raise RpcRefusal(INVALID_PARAMS, "Unknown tool")
         flight = asked.flight
         flight.tool, flight.outcome = tool.name, None
+        if tool.changes:
+            self._logging.prepare()
         span = None if self._tracing is None else self._begin_span(self._tracing, tool, arguments, asked)
         try:
             result = await self._answer(tool, arguments, asked)
@@ -111,7 +113,7 @@ class Caller:
         if asked.flight.refusal is not None:
             return await self._limited(asked.flight.refusal, tool, arguments, asked)
         if asked.echo.state is not None and not tool.asks:
-            await self._run(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
+            await self._log(lambda: self._log_refusal(tool, arguments, asked, "invalid_state"))
             raise _refused(InvalidState("sent to a tool that never asks"))
         try:
             given = fit(arguments, tool.input_schema)
@@ -120,6 +122,8 @@ class Caller:
             result: Result = await self._in_thread(
                 lambda: self._perform(tool, given, asked), change=tool.changes
             )
+        except NoThread as none:
+            return await self._limited(none, tool, given, asked)
         except FsnotesError as error:
             failure = describe(error)
             if failure.rpc is not None:
@@ -153,7 +157,7 @@ class Caller:
 
     async def refuse_state(self, method: str, asked: Asked) -> NoReturn:
         """Log that a state came with a *method* that never asks for one back, and raise the RpcRefusal for it."""
-        await self._run(lambda: self._service.refused(self._call_of(asked), method, "", "invalid_state"))
+        await self._log(lambda: self._service.refused(self._call_of(asked), method, "", "invalid_state"))
         raise _refused(InvalidState("sent to a method that never asks"))
 
     async def subscribe(
@@ -199,7 +203,7 @@ class Caller:
     async def refuse(self, name: str, arguments: Mapping[str, Any], asked: Asked, outcome: str) -> None:
         """Log that a call of the tool *name* was refused outside of it."""
         tool = self._tools[name]
-        await self._run(lambda: self._log_refusal(tool, arguments, asked, outcome))
+        await self._log(lambda: self._log_refusal(tool, arguments, asked, outcome))
 
     async def _limited(
         self, refusal: LimitReached, tool: Tool, given: Mapping[str, Any], asked: Asked
@@ -209,21 +213,25 @@ class Caller:
         As with other refusals, looking has none. Of a flood there is one line a second, see `Ration`.
         """
         if tool.changes and self._ration.take(asked.flight.principal, tool.name):
-            logged = False
-            if self._logging.running < MOST_UNLOGGED:
-                log = partial(self._log_refusal, tool, given, asked, "limit")
-                try:
-                    await self._logging.run(partial(_contained, log))
-                    logged = True
-                except (
-                    FsnotesError,
-                    CrashError,
-                    RuntimeError,
-                ) as error:  # no thread, a fault of ours, the end
-                    logger.debug("a refusal was not logged", exc_info=error)
-            if not logged:
-                logger.error("a refusal by a limit is missing from the audit log")
+            await self._log_apart(lambda: self._log_refusal(tool, given, asked, "limit"))
         return self._failed(describe(refusal), asked)
+
+    async def _log(self, log: Callable[[], None]) -> None:
+        """Have the line of a refusal written; by the thread that is kept for it where there is no other."""
+        try:
+            await self._run(log)
+        except NoThread:
+            await self._log_apart(log)
+
+    async def _log_apart(self, log: Callable[[], None]) -> None:
+        """Have the line of a refusal written though there is no place for a call. Where it cannot be, that is said."""
+        if self._logging.running < MOST_UNLOGGED:
+            try:
+                await self._logging.run(partial(_contained, log))
+                return
+            except (FsnotesError, CrashError, RuntimeError) as error:  # no thread, a fault of ours, the end
+                logger.debug("a refusal was not logged", exc_info=error)
+        logger.error("a refusal is missing from the audit log")
 
     async def finish(self, afterwards: Callable[[], None]) -> None:
         """Do what is due once an answer has left the process; what goes wrong is logged, as nobody waits."""
@@ -260,7 +268,7 @@ class Caller:
         self._opening.close()
         self._logging.close()
         if self._tracing is not None:
-            self._tracing.flush()
+            self._tracing.close()
 
 
 def _contained(work: Callable[[], Any]) -> Any:

@@ -164,7 +164,10 @@ class Front:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(done, kernel)
 
-        threading.Thread(target=load, name="fsnotes-load", daemon=True).start()
+        try:
+            threading.Thread(target=load, name="fsnotes-load", daemon=True).start()
+        except RuntimeError:  # the host has no thread to give: nothing else is answered meanwhile
+            load()
         return loaded
 
     async def loaded(self, seconds: float) -> None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from fsnotes.server.ending import end_at_once, run
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import (
     DUPLICATE,
@@ -83,12 +84,7 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
                 answer_seconds=product.settings.confirm_ttl_seconds,
             )
         )
-    code = asyncio.run(connection.run())
-    front.close()
-    if front.is_busy or connection.is_parsing:
-        logging.shutdown()
-        os._exit(code)
-    return code
+    return run(front, connection.run(), is_working=lambda: connection.is_parsing)
 
 
 def _take_wire() -> tuple[int, int]:
@@ -169,7 +165,7 @@ class _Connection:
 
     def _signalled(self, code: int) -> None:
         if self._end.done():
-            os._exit(code)  # asked twice: whoever asks does not want to wait
+            end_at_once(self._front, code)  # asked twice: whoever asks does not want to wait
         self._stop(code)
 
     async def _drain(self) -> None:

@@ -25,19 +25,29 @@ PATIENCE: Final = 0.005
 IDLE_SECONDS: Final = 10.0
 """How long a thread stays that has nothing to do."""
 
+
+class NoThread(LimitReached):
+    """The host has no thread to give, and none is at work that could come for what waits."""
+
+    def __init__(self) -> None:
+        super().__init__("threads of this host")
+
+
 Work = Callable[[], Any]
 _Item = tuple[asyncio.Future[Any], Work]
 _Inbox = SimpleQueue[_Item | None]
 
 
 class Threads:
-    """Up to *most* threads that work for one event loop; `run` and `close` are called on it.
+    """Up to *most* threads that work for one event loop; `run`, `prepare` and `close` are called on it.
 
+    *kept* of them stay though there is nothing to do, for work that must be done where the host has no more to give.
     `running` counts what has been asked for and has not ended, also where nobody waits for it any more.
     """
 
-    def __init__(self, most: int, *, name: str) -> None:
+    def __init__(self, most: int, *, name: str, kept: int = 0) -> None:
         self._most = most
+        self._kept = kept
         self._name = name
         self._mutex = threading.Lock()
         self._waiting: deque[_Item] = deque()
@@ -51,7 +61,7 @@ class Threads:
         self.running = 0
 
     async def run(self, work: Work) -> Any:
-        """Return what *work* returns in a thread, or raise what it raises.
+        """Return what *work* returns in a thread, or raise what it raises, and NoThread where it cannot be begun.
 
         Work that has begun is finished, whether anybody waits for it or not.
         """
@@ -68,6 +78,26 @@ class Threads:
             loop.call_later(PATIENCE, self._watch, loop, self._delivered)
         return await future
 
+    def prepare(self) -> None:
+        """Have a thread wait for work, if there is none and the host has one to give."""
+        with self._mutex:
+            if self._idle or self._working or self._closed:
+                return
+            inbox: _Inbox = SimpleQueue()
+            self._idle.append(inbox)
+        if not self._start(asyncio.get_running_loop(), inbox):
+            with self._mutex:
+                self._idle.remove(inbox)
+
+    def _start(self, loop: asyncio.AbstractEventLoop, inbox: _Inbox) -> bool:
+        """Start a thread that serves *inbox*; say no where there can be none."""
+        thread = threading.Thread(target=self._serve, args=(loop, inbox), name=self._name, daemon=True)
+        try:
+            thread.start()
+        except Exception:  # noqa: BLE001 - the host has no more threads, or no memory for one
+            return False
+        return True
+
     def _engage(self, loop: asyncio.AbstractEventLoop, most: int) -> None:
         """Hand out what waits, until *most* threads are at work."""
         while True:
@@ -79,12 +109,7 @@ class Threads:
                 self._working += 1
             if inbox is None:
                 inbox = SimpleQueue()
-                thread = threading.Thread(
-                    target=self._serve, args=(loop, inbox), name=self._name, daemon=True
-                )
-                try:
-                    thread.start()
-                except Exception:  # noqa: BLE001 - the host has no more threads, or no memory for one
+                if not self._start(loop, inbox):
                     self._do_without()
                     return
             # Only now, as a thread may have been impossible to start, or another may have come for it meanwhile.
@@ -103,7 +128,7 @@ class Threads:
             self.running -= len(left)
         for future, _ in left:
             if not future.done():
-                future.set_exception(LimitReached("threads of this host"))
+                future.set_exception(NoThread())
 
     def _watch(self, loop: asyncio.AbstractEventLoop, delivered: int) -> None:
         """Engage more threads if those that are at work have got stuck."""
@@ -138,6 +163,8 @@ class Threads:
             except Empty:
                 with self._mutex:
                     if inbox in self._idle:
+                        if len(self._idle) <= self._kept:
+                            continue
                         self._idle.remove(inbox)
                         return None
                 # It has been engaged at that very moment: what it is to do is on its way.

@@ -40,13 +40,21 @@ _GOOD: Final = ("complete", "input_required")
 class Span:
     """The span of one call under way."""
 
-    __slots__ = ("_span",)
+    __slots__ = ("_open", "_span")
 
-    def __init__(self, span: ApiSpan) -> None:
+    def __init__(self, span: ApiSpan, open_: set[Span]) -> None:
         self._span = span
+        self._open = open_
+        open_.add(self)
 
     def end(self, outcome: str | None) -> None:
-        """End it with the *outcome* of the call: a type of result, a slug or a code; None where it was cut short."""
+        """End it with the *outcome* of the call: a type of result, a slug or a code; None where it was cut short.
+
+        A second time does nothing.
+        """
+        if self not in self._open:
+            return
+        self._open.discard(self)
         from opentelemetry.trace import StatusCode
 
         told = outcome or "cancelled"
@@ -58,7 +66,7 @@ class Span:
 
 
 class Tracing:
-    """Makes a span for each call of a tool, with the parent that the request names."""
+    """Makes a span for each call of a tool, with the parent that the request names. For the event loop alone."""
 
     def __init__(self, provider: TracerProvider) -> None:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -66,6 +74,7 @@ class Tracing:
         self._provider = provider
         self._tracer = provider.get_tracer("fsnotes", fsnotes.__version__)
         self._propagator = TraceContextTextMapPropagator()
+        self._open: set[Span] = set()
 
     def begin(self, tool: str, workspace: str | None, envelope: Envelope) -> Span:
         """Begin the span of a call of *tool*."""
@@ -86,15 +95,24 @@ class Tracing:
         return Span(
             self._tracer.start_span(
                 f"tools/call {tool}", context=parent, kind=SpanKind.SERVER, attributes=attributes
-            )
+            ),
+            self._open,
         )
 
-    def flush(self) -> None:
-        """Have sent what has ended, and wait a moment for it: a collector that is gone holds nothing up."""
+    def close(self) -> None:
+        """End the spans of calls that are left behind, have all sent, and wait for it, for FLUSH_SECONDS at most.
+
+        A collector that is gone holds nothing up.
+        """
+        for span in tuple(self._open):
+            span.end(None)
         flush: Callable[[], Any] | None = getattr(self._provider, "force_flush", None)
         if flush is not None:
             sending = threading.Thread(target=flush, name="fsnotes-spans", daemon=True)
-            sending.start()
+            try:
+                sending.start()
+            except RuntimeError:
+                return  # the host has no thread to give
             sending.join(FLUSH_SECONDS)
 
 

@@ -72,8 +72,17 @@ ROOMS: dict[str, Room] = {
     "fsnotes.tables": Room((ERRORS,)),
     "fsnotes.http_settings": Room(("fsnotes.addresses", ERRORS, "fsnotes.scopes", "fsnotes.tables")),
     "fsnotes.admission": Room(("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.identity")),
+    "fsnotes.folders": Room((ERRORS, "sandbox.names")),
     "fsnotes.config": Room(
-        ("fsnotes.access", ERRORS, "fsnotes.http_settings", "fsnotes.tables", *LEXICAL, "sandbox.policy")
+        (
+            "fsnotes.access",
+            ERRORS,
+            "fsnotes.folders",
+            "fsnotes.http_settings",
+            "fsnotes.tables",
+            *LEXICAL,
+            "sandbox.policy",
+        )
     ),
     "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
@@ -264,6 +273,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.config",
             "fsnotes.confirm",
             ERRORS,
+            "fsnotes.folders",
             "fsnotes.freshness",
             "fsnotes.http_settings",
             "fsnotes.identity",
@@ -307,6 +317,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.config",
             ERRORS,
             "fsnotes.failures",
+            "fsnotes.folders",
             "fsnotes.hits",
             "fsnotes.http_settings",
             "fsnotes.identity",
@@ -336,6 +347,7 @@ ROOMS: dict[str, Room] = {
             ERRORS,
             "fsnotes.failures",
             "fsnotes.findings",
+            "fsnotes.folders",
             "fsnotes.freshness",
             "fsnotes.hits",
             "fsnotes.identity.token_file",

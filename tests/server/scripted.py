@@ -52,6 +52,10 @@ class ScriptedService:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def name_of(self, call: Any, workspace_uri: str) -> str | None:
+        """No workspace has a name."""
+        return None
+
     def read(self, call: Call, workspace_uri: str, path: str, **part: Any) -> NoteRead:
         kind, _, name = path.partition("/")
         match kind:

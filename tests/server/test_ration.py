@@ -6,6 +6,8 @@ import asyncio
 import threading
 from typing import Any, cast
 
+import pytest
+
 from fsnotes.access import Principal
 from fsnotes.calls import Call
 from fsnotes.errors import LimitReached
@@ -15,6 +17,8 @@ from fsnotes.server.calling import MOST_UNLOGGED, Asked, Caller
 from fsnotes.server.envelope import Envelope, open_envelope
 from fsnotes.server.flights import Flight
 from fsnotes.server.ration import LINE_SECONDS, MOST_REMEMBERED, Ration
+from fsnotes.server.refusals import RpcRefusal
+from fsnotes.server.threads import Threads
 from fsnotes.server.tool import Echo
 from tests.server.wire import call
 
@@ -137,3 +141,47 @@ def test_a_call_for_which_there_is_no_place_has_a_line_too() -> None:
     asyncio.run(scene())
     caller.close()
     assert service.lines == ["token:bob notes_create file:///w limit"]
+
+
+@pytest.mark.parametrize("way", ["call", "stray state", "outside"])
+def test_where_the_host_has_no_thread_for_a_call_its_refusal_has_a_line_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    service = Stuck()
+    service.go.set()
+    caller = Caller(cast("Any", service), read_only=False, max_calls=2)
+    start, exhausted = threading.Thread.start, threading.Event()
+
+    def start_if_there_is_one(thread: threading.Thread) -> None:
+        if exhausted.is_set():
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_if_there_is_one)
+    arguments = {"workspaceUri": "file:///w", "path": "a", "content": "x"}
+    stray = Asked(1, envelope(), Echo("state"), Flight(BOB))
+
+    async def scene() -> None:
+        assert (await run(caller, ALICE, refusal=None))["isError"] is False
+        exhausted.set()
+        # The threads that are there end after a while, and none comes in their place.
+        caller._threads.close()
+        caller._threads = Threads(2, name="t-none")
+        if way == "call":
+            refused = await asyncio.wait_for(run(caller, BOB, refusal=None), SECONDS)
+            assert refused["content"][0]["text"].startswith("limit: too many threads of this host")
+            looked = run(caller, BOB, refusal=None, tool="notes_read")
+            assert (await asyncio.wait_for(looked, SECONDS))["isError"] is True
+        elif way == "stray state":
+            with pytest.raises(RpcRefusal) as told:
+                await asyncio.wait_for(caller.call("notes_create", arguments, stray), SECONDS)
+            assert told.value.code == -32602
+        else:
+            await asyncio.wait_for(caller.refuse("notes_create", arguments, stray, "too_late"), SECONDS)
+        exhausted.clear()
+        assert (await run(caller, BOB, refusal=None))["isError"] is False
+
+    asyncio.run(scene())
+    caller.close()
+    outcome = {"call": "limit", "stray state": "invalid_state", "outside": "too_late"}[way]
+    assert service.lines == [f"token:bob notes_create file:///w {outcome}"]

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from fsnotes.errors import LimitReached
 from fsnotes.server import threads
-from fsnotes.server.threads import EAGER, Threads
+from fsnotes.server.threads import EAGER, NoThread, Threads
 
 LONG = 30.0
 
@@ -177,7 +176,7 @@ def test_where_no_thread_can_be_started_work_waits_for_one_that_is_there_or_is_r
     async def go() -> None:
         pool = Threads(8, name="t-poor")
         exhausted.set()
-        with pytest.raises(LimitReached):
+        with pytest.raises(NoThread):
             await pool.run(lambda: 1)
         assert pool.running == 0
         exhausted.clear()
@@ -214,3 +213,42 @@ def test_threads_with_nothing_to_do_end_and_new_ones_come(monkeypatch: pytest.Mo
         pool.close()
 
     asyncio.run(go())
+
+
+def test_a_thread_that_is_kept_does_what_no_other_can_be_had_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "IDLE_SECONDS", 0.002)
+    start, exhausted = threading.Thread.start, threading.Event()
+
+    def start_if_there_is_one(thread: threading.Thread) -> None:
+        if exhausted.is_set() and thread.name == "t-kept":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_if_there_is_one)
+
+    async def go() -> None:
+        pool = Threads(8, name="t-kept", kept=1)
+        exhausted.set()
+        pool.prepare()
+        with pytest.raises(NoThread):
+            await pool.run(lambda: 1)
+        exhausted.clear()
+        pool.prepare()
+        pool.prepare()
+        assert len(names("t-kept")) == 1
+        exhausted.set()
+        await asyncio.sleep(0.05)
+        assert await asyncio.wait_for(asyncio.gather(*(pool.run(lambda n=n: n) for n in range(3))), LONG) == [
+            0,
+            1,
+            2,
+        ]
+        exhausted.clear()
+        await asyncio.gather(*(pool.run(lambda: time.sleep(0.02)) for _ in range(4)))
+        await asyncio.to_thread(until, lambda: len(names("t-kept")) == 1)
+        await asyncio.sleep(0.05)
+        assert len(names("t-kept")) == 1
+        pool.close()
+
+    asyncio.run(go())
+    until(lambda: not names("t-kept"))

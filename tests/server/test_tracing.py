@@ -10,7 +10,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,8 @@ from fsnotes.server.front import Front
 from fsnotes.server.kernel import Kernel
 from fsnotes.server.tool import Echo
 from fsnotes.server.tracing import Tracing, tracing_from
+from tests.server.http.conftest import Served, serving  # noqa: F401 - a fixture
+from tests.server.http.raw import posted
 from tests.server.scripted import ScriptedService
 from tests.server.wire import FORMS, ROOT, Wire, call, envelope
 
@@ -183,6 +186,18 @@ def collecting() -> Iterator[tuple[str, list[bytes]]]:
         thread.join()
 
 
+def spans_of(bodies: list[bytes]) -> list[Any]:
+    """The spans that a collector was sent."""
+    resources = [ExportTraceServiceRequest.FromString(body).resource_spans for body in bodies]
+    return [span for each in resources for one in each for scope in one.scope_spans for span in scope.spans]
+
+
+def outcomes_of(bodies: list[bytes]) -> list[str]:
+    """What came out of the calls of which a collector was told."""
+    told = [{key.key: key.value.string_value for key in span.attributes} for span in spans_of(bodies)]
+    return [each["fsnotes.outcome"] for each in told]
+
+
 def serve(home: Path, **environ: str) -> tuple[bytes, bytes]:
     """Serve a folder on stdio for two calls, and return both streams."""
     notes = home / "Notes"
@@ -227,14 +242,30 @@ def test_a_collector_that_the_environment_names_is_sent_the_spans_before_the_end
         assert bodies != []
     assert all(CANARY.encode() not in body and str(tmp_path).encode() not in body for body in bodies)
     resources = [ExportTraceServiceRequest.FromString(body).resource_spans for body in bodies]
-    spans = [span for each in resources for one in each for scope in one.scope_spans for span in scope.spans]
+    spans = spans_of(bodies)
     told = {key.key: key.value.string_value for each in resources for key in each[0].resource.attributes}
     assert told["service.name"] == "fsnotes"
-    outcomes = [
-        {key.key: key.value.string_value for key in span.attributes}["fsnotes.outcome"] for span in spans
-    ]
-    assert sorted(outcomes) == ["complete", "not_found"]
+    assert sorted(outcomes_of(bodies)) == ["complete", "not_found"]
     assert [span.parent_span_id.hex() for span in spans if span.trace_id.hex() == TRACE] == [PARENT]
+
+
+@pytest.mark.parametrize("signals", [1, 2], ids=["in time", "at once"])
+def test_the_spans_of_an_end_that_waits_for_nobody_are_sent_and_those_of_calls_left_behind_are_among_them(
+    serving: Callable[..., Served],  # noqa: F811 - a fixture
+    signals: int,
+) -> None:
+    with collecting() as (address, bodies):
+        served = serving(environ=at(address), http={"drain_seconds": 0.3 if signals == 1 else 60})
+        with served.connect() as raw, served.connect() as stuck:
+            read = {"workspaceUri": "file:///x", "path": "a"}
+            assert raw.call("notes_read", read).status == 200
+            stuck.send(posted(call(1, "notes_read", {**read, "path": "wait/stuck"}), port=served.port))
+            served.await_file("stuck.begun")
+            for _ in range(signals):
+                served.process.terminate()
+                time.sleep(0.1)
+            assert served.end()[0] == 0
+    assert sorted(outcomes_of(bodies)) == ["cancelled", "complete"]
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9", "no address"])

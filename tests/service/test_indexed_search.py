@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,14 @@ def pages(
         if cursor is None:
             return listed
     raise AssertionError("the search does not end")
+
+
+def paths_from_one_index(service: Service, household: Household, query: str) -> list[str]:
+    """The same where the index may be made anew between two pages: then it is begun again, as the answer says."""
+    for _ in range(3):
+        with suppress(InvalidArgument):
+            return paths(service, household, query)
+    return paths(service, household, query)
 
 
 def paths(service: Service, household: Household, query: str, **more: Any) -> list[str]:
@@ -461,10 +469,10 @@ def test_an_index_of_other_notes_in_its_place_is_not_trusted_while_a_server_runs
     shutil.copy(household.top / "foreign.sqlite3", household.top / "copy")
     os.rename(household.top / "copy", path)
     for _ in range(3):
-        assert len(paths(product.service, household, "word")) == 30
+        assert len(paths_from_one_index(product.service, household, "word")) == 30
     household.write("new.md", "word")
     settle(product)
-    assert len(paths(product.service, household, "word")) == 31
+    assert len(paths_from_one_index(product.service, household, "word")) == 31
 
 
 def test_what_is_written_under_another_name_of_a_note_is_found_once_it_is_one_again(

@@ -16,6 +16,7 @@ from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import IndexKept
 from fsnotes.upkeep import Upkeep
 from sandbox.root import Root
+from sandbox.watcher import Watcher
 from tests.disk import Tree
 from tests.require import has_openat2, require
 
@@ -29,12 +30,15 @@ class Index:
     def __init__(self) -> None:
         self.asked: list[KeepIndex] = []
         self.failure: Exception | None = None
+        self.failures: list[Exception] = []
         self.changed = threading.Condition()
 
     def keep(self, command: KeepIndex) -> IndexKept:
         with self.changed:
             self.asked.append(command)
             self.changed.notify_all()
+            if self.failures:
+                raise self.failures.pop()
             if self.failure is not None:
                 raise self.failure
         return READY
@@ -79,7 +83,7 @@ def test_everything_is_surveyed_first_and_a_change_is_taken_in_then(disk: Tree) 
         index = Index()
         with keeping(root, index) as made:
             settle(made)
-            assert index.asked[0] == KeepIndex((), ("",))
+            assert index.asked[:2] == [KeepIndex(), KeepIndex((), ("",))]
             disk.build("root/a.md: text", "root/picture.png: x")
             index.wait(lambda asked: any("a.md" in command.paths for command in asked))
             settle(made)
@@ -93,7 +97,7 @@ def test_everything_is_surveyed_first_and_a_change_is_taken_in_then(disk: Tree) 
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("failure", [Busy(), Unavailable("the disk is full"), RuntimeError("a mistake")])
+@pytest.mark.parametrize("failure", [Unavailable("the disk is full"), RuntimeError("a mistake")])
 def test_after_a_failure_everything_is_surveyed_again(disk: Tree, failure: Exception) -> None:
     with disk.open_root() as root:
         index = Index()
@@ -106,6 +110,60 @@ def test_after_a_failure_everything_is_surveyed_again(disk: Tree, failure: Excep
             assert made.progress() is None
             index.failure = None
             settle(made)
+
+
+@pytest.mark.usefixtures("quick")
+def test_while_another_process_keeps_the_index_nothing_is_watched_and_from_then_on_everything(
+    disk: Tree,
+) -> None:
+    with disk.open_root() as root:
+        index, watched = Index(), []
+
+        def watch() -> Watcher:
+            watched.append(len(index.asked))
+            return root.watch()
+
+        index.failure = Busy()
+        made = Upkeep("Notes", index.keep, watch)
+        made.start()
+        try:
+            index.wait(lambda asked: len(asked) >= 5)
+            assert watched == []
+            assert not made.standing().settled
+            index.failure = None
+            settle(made)
+            (before,) = watched
+            # What was written until it was watched is found by the survey that comes after.
+            assert index.asked[:before] == [KeepIndex()] * before
+            assert index.asked[before] == KeepIndex((), ("",))
+            disk.build("root/a.md: text")
+            index.wait(lambda asked: any("a.md" in command.paths for command in asked))
+        finally:
+            made.close()
+
+
+@pytest.mark.usefixtures("quick")
+def test_who_was_held_up_once_goes_on_watching_and_who_keeps_the_index_no_more_does_not(disk: Tree) -> None:
+    with disk.open_root() as root:
+        index = Index()
+        with keeping(root, index) as made:
+            settle(made)
+            first = made._watcher
+            index.failures = [Busy()]
+            disk.build("root/a.md: text")
+            index.wait(lambda asked: sum("" in command.folders for command in asked) >= 2)
+            settle(made)
+            assert made._watcher is first
+            index.failure = Busy()
+            disk.build("root/b.md: text")
+            index.wait(lambda asked: asked[-3:] == [KeepIndex()] * 3)
+            assert made._watcher is None
+            assert first is not None
+            assert first.has_ended
+            assert not made.standing().settled
+            index.failure = None
+            settle(made)
+            assert made._watcher is not None
 
 
 @pytest.mark.usefixtures("quick")

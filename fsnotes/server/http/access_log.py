@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import urllib.parse
-from typing import Final
+from typing import Any, Final
 
 from fsnotes.server.flights import Flight
 from fsnotes.server.frames import RequestId
@@ -43,12 +43,21 @@ class Entry:
         self.method = OTHER if method is None else method
         self.flight = flight
 
+    def answered(self, answer: dict[str, Any]) -> None:
+        """Take note of what comes out of the request: a JSON-RPC *answer*."""
+        self.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
+
     def log(self, status: int | None) -> None:
-        """Write the line, at `info` for the endpoint and at `debug` for what is beside it. *status* None: not sent."""
+        """Write the line, at `info` for the endpoint and at `debug` for what is beside it.
+
+        *status* None: not sent. What was sent to somebody who left before the answer is no status of it either.
+        """
         level = logging.INFO if self.beside is None else logging.DEBUG
         if not logger.isEnabledFor(level):
             return
         flight = self.flight
+        if flight is not None and flight.abandoned:
+            status = None
         outcome = self.outcome if flight is None else flight.outcome or self.outcome
         fields = {
             "requestId": self.request_id,

@@ -50,6 +50,9 @@ ACCEPTED: Final = Reply(202)
 LONGEST_AT_ONCE: Final = 8
 """How many messages of the greatest length are held at once; of the usual length, some ten thousand."""
 
+STREAM_SECONDS: Final = 2.0
+"""How long the end waits for those who listen to read that it has come; their connections end then."""
+
 
 class HttpApp:
     """One endpoint at *path*, and beside it what says whether the server is well and who issues its tokens."""
@@ -78,6 +81,7 @@ class HttpApp:
         self._room = Room(LONGEST_AT_ONCE * max_message_bytes)
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="fsnotes-parse")
         self._flights: set[Flight] = set()
+        self._streams: set[Exchange] = set()
         self._idle: asyncio.Future[None] | None = None
         self.is_draining = False
         self._metadata_paths = metadata_paths(authenticator, path)
@@ -229,9 +233,11 @@ class HttpApp:
                 self._limits.end(principal)
 
     async def _stream(self, exchange: Exchange, opened: _Opened) -> Reply | None:
+        self._streams.add(exchange)
         try:
             return await self._call(exchange, opened.request, opened.flight)
         finally:
+            self._streams.discard(exchange)
             self._flights.discard(opened.flight)
             self._look_whether_idle()
 
@@ -259,6 +265,7 @@ class HttpApp:
         if flight.abandoned:
             return None
         if streamed:
+            exchange.entry.answered(answer)
             await exchange.event(answer, last=True)
         else:
             await exchange.reply(_answered(exchange, answer))
@@ -274,15 +281,25 @@ class HttpApp:
             return False
 
     async def drain(self, seconds: float) -> bool:
-        """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended."""
+        """Begin nothing more, and wait for what is under way, for *seconds* at most. Say whether it has ended.
+
+        Who listens is told at once, and has STREAM_SECONDS to read it.
+        """
         self.is_draining = True
         self._front.end_streams()
         if self._is_busy:
-            self._idle = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            self._idle = loop.create_future()
+            leaving = loop.call_later(STREAM_SECONDS, self._leave_streams)
             await asyncio.wait({self._idle}, timeout=seconds)
+            leaving.cancel()
         for flight in self._flights:
             flight.abandoned = True
         return not self._is_busy
+
+    def _leave_streams(self) -> None:
+        for exchange in tuple(self._streams):
+            exchange.abort()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +314,7 @@ class _Opened:
 
 def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
     """Return the response that carries *answer*, and note what comes out of the request."""
-    exchange.entry.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
+    exchange.entry.answered(answer)
     return message(answer)
 
 

@@ -32,7 +32,9 @@ class Gone(Exception):
 class Room:
     """How many bytes of bodies are held at once, of which one principal has no more than it leaves free.
 
-    For the event loop alone.
+    But for a body that it begins while it has no other: that may take up all that is left, so that everybody has one
+    message of the greatest length read for as long as there is room for it. By principals and not by connections,
+    of which one can have as many as it likes. For the event loop alone.
     """
 
     def __init__(self, size: int) -> None:
@@ -43,13 +45,16 @@ class Room:
         """Return a place for one body of *principal*, with nothing in it yet."""
         return Place(self, principal.name)
 
-    def take(self, owner: str, size: int) -> None:
-        """Hold *size* bytes more for *owner*. Raises NoRoom."""
-        # The first that one holds may take up all that is left.
-        held = self._held.get(owner, 0)
-        if size > self._left or (held and held + size > self._left - size):
+    def holds(self, owner: str) -> bool:
+        """Say whether anything of *owner* is held."""
+        return self._held.get(owner, 0) > 0
+
+    def take(self, owner: str, size: int, *, is_first: bool) -> None:
+        """Hold *size* bytes more for *owner*, of a body that *is_first* or one beside another. Raises NoRoom."""
+        left = self._left - size
+        if left < 0 or (not is_first and self._held.get(owner, 0) + size > left):
             raise NoRoom
-        self._left -= size
+        self._left = left
         self._held[owner] += size
 
     def give_back(self, owner: str, size: int) -> None:
@@ -67,10 +72,13 @@ class Place:
         self._room = room
         self._owner = owner
         self._size = 0
+        self._is_first = False
 
     def take(self, size: int) -> None:
         """Take up *size* bytes more. Raises NoRoom."""
-        self._room.take(self._owner, size)
+        if not self._size:
+            self._is_first = not self._room.holds(self._owner)
+        self._room.take(self._owner, size, is_first=self._is_first)
         self._size += size
 
     def __enter__(self) -> Self:

@@ -63,9 +63,9 @@ class Callers:
     async def _identify(self, authenticator: Authenticator, token: str) -> Principal:
         if self._waiting >= MAX_WAITING:
             raise Refused(later(503, "Too many callers are being identified"), "too many at once")
-        self._waiting += 1
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, authenticator.identify, token)
+        self._waiting += 1
         # Counted until the thread is done: who gives up waiting leaves it at work.
         work.add_done_callback(self._identified)
         async with asyncio.timeout(WAIT_SECONDS):

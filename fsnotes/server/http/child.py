@@ -1,8 +1,8 @@
 """What one of several serving processes knows of its parent: a socket that is shared, and a link to it alone.
 
-Over the link the child is told the configuration, and later to end; it tells that it serves. When the parent ends,
-however it ends, so does the link, and with it the child: a process that nobody keeps would hold the port and never be
-replaced.
+Over the link the child is told the configuration and which folders that means, and later to end; it tells that it
+serves. When the parent ends, however it ends, so does the link, and with it the child: a process that nobody keeps
+would hold the port and never be replaced.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final, NoReturn, Self
 
 from fsnotes.config import Source
 from fsnotes.errors import ConfigurationError
+from fsnotes.folders import Seen, decoded, encoded
 from fsnotes.server.http.listening import inherit
 
 SERVING: Final = b"s"
@@ -32,19 +33,26 @@ TOLD_SECONDS: Final = 20.0
 """How long a child waits for it."""
 
 
-def told(source: Source) -> bytes:
-    """Return *source* as a child is told it: how long it is, in eight bytes, and as JSON."""
-    text = json.dumps([source.path, source.data.decode("utf-8")]).encode("ascii")
+def told(source: Source, seen: Seen) -> bytes:
+    """Return *source* and what is *seen* as a child is told it: how long it is, in eight bytes, and as JSON."""
+    text = json.dumps([source.path, source.data.decode("utf-8"), encoded(seen)]).encode("ascii")
     return len(text).to_bytes(8, "big") + text
 
 
 class Child:
-    """A child's side. *is_first* says whether it is the first of all: what a person should know is told once."""
+    """A child's side: what it is told, and what it tells.
 
-    def __init__(self, listening: int, link: socket.socket, source: Source, *, is_first: bool) -> None:
+    *source* and *seen* are as the parent has them. *is_first* says whether it is the first of all: what a person should
+    know is told once.
+    """
+
+    def __init__(
+        self, listening: int, link: socket.socket, source: Source, seen: Seen, *, is_first: bool
+    ) -> None:
         self._listening = listening
         self._link = link
         self.source = source
+        self.seen = seen
         self.is_first = is_first
 
     @classmethod
@@ -61,13 +69,13 @@ class Child:
             if ours.family != socket.AF_UNIX:
                 raise ValueError("no link")
             ours.settimeout(TOLD_SECONDS)
-            source = _heard(ours)
+            source, seen = _heard(ours)
             ours.settimeout(None)
         except (OSError, ValueError, RecursionError) as error:
             raise ConfigurationError(
                 "nobody has started this process who could tell it what to do"
             ) from error
-        made = cls(listening, ours, source, is_first=is_first)
+        made = cls(listening, ours, source, seen, is_first=is_first)
         watch = threading.Thread(
             target=made._watch, args=(orphaned or _end,), name="fsnotes-parent", daemon=True
         )
@@ -101,14 +109,14 @@ def _end() -> NoReturn:
     os._exit(1)
 
 
-def _heard(link: socket.socket) -> Source:
+def _heard(link: socket.socket) -> tuple[Source, Seen]:
     size = int.from_bytes(_exactly(link, 8), "big")
     if size > MOST_TOLD:
         raise ValueError("too long")
-    path, text = json.loads(_exactly(link, size))
+    path, text, folders = json.loads(_exactly(link, size))
     if not (path is None or type(path) is str) or type(text) is not str:
         raise ValueError("no source")
-    return Source(path, text.encode("utf-8"))
+    return Source(path, text.encode("utf-8")), decoded(folders)
 
 
 def _exactly(link: socket.socket, size: int) -> bytes:

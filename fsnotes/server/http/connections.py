@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fsnotes.server.http.heads import END, MAX_HEAD, fault, is_stray
 from fsnotes.server.http.places import Places, Standing
+from fsnotes.server.http.presence import probe
 from fsnotes.server.http.replies import ALWAYS, CLOSE, TEXT
 from fsnotes.server.http.turns import Turns, is_absurd, next_slice
 
@@ -30,7 +31,11 @@ LINGER_SECONDS: Final = 2.0
 LINGER_BYTES: Final = 16 * 1_048_576
 
 MOST_UNREAD: Final = 65_536
-"""Bytes of a body that are held before the application asks for them; the client waits with the rest."""
+"""Bytes of a body that are held before the application asks for them; the client waits with the rest. Behind a request
+there may be no more: who sends on and on while it is answered has the connection ended."""
+
+ABORT: Final = "fsnotes.abort"
+"""Where the application finds, in a request's scope, what ends the connection without sending anything more."""
 
 _COMING: Final = (h11.IDLE, h11.SEND_BODY, h11.ERROR)
 """What h11 says of a client whose request has not come whole. In any other state it reads nothing of ours."""
@@ -149,6 +154,8 @@ class Connection(H11Protocol):
         self._slow: asyncio.TimerHandle | None = None
         self._thrown_away = 0
         self._outgoing = _Outgoing(cast("asyncio.Transport", transport), self)
+        if (accepted := transport.get_extra_info("socket")) is not None:
+            probe(accepted, patience=self.bounds.send_seconds)
         is_full = len(self.connections) >= self.bounds.connections
         super().connection_made(cast("asyncio.Transport", self._outgoing))
         self.flow = _Flow(cast("asyncio.Transport", self._outgoing), self)
@@ -164,6 +171,10 @@ class Connection(H11Protocol):
             self._outgoing.abort()
         else:
             self._outgoing.close()
+
+    def abort(self) -> None:
+        """End the connection, whatever is under way on it."""
+        self._outgoing.abort()
 
     @property
     def is_read(self) -> bool:
@@ -223,6 +234,7 @@ class Connection(H11Protocol):
         super().data_received(head)
         if self._outgoing.is_closing():
             return  # h11 found something else
+        cast("dict[str, Any]", self.scope)[ABORT] = self._outgoing.abort
         fields = dict(self.headers)  # of what is read here, `heads` lets no field be there twice
         self._left = None if b"transfer-encoding" in fields else int(fields.get(b"content-length", b"0"))
         self._framing = self._size = 0
@@ -242,10 +254,7 @@ class Connection(H11Protocol):
 
     def _go_on(self) -> None:
         """Take what is wanted of the unread, and read no more than can be held."""
-        if self.conn.their_state not in _COMING:
-            if self._is_more_there():
-                self._end_after_this()
-        elif self._is_wanted and self._unread:
+        if self._is_wanted and self._unread and self.conn.their_state in _COMING:
             if self._left is None:
                 self.turns.add(self)
             else:
@@ -255,10 +264,22 @@ class Connection(H11Protocol):
                 self._pass_on(part)
         if self._outgoing.is_closing():
             return
-        if len(self._unread) > MOST_UNREAD:
+        if self.conn.their_state not in _COMING:
+            self._look_behind()
+        elif len(self._unread) > MOST_UNREAD:
             self._outgoing.pause_reading()
         else:
             self._outgoing.resume_reading()
+
+    def _look_behind(self) -> None:
+        """Read on behind a request that is being answered: only so it is seen that the client has gone."""
+        if len(self._unread) + len(self.conn.trailing_data[0]) > MOST_UNREAD:
+            logger.info("a connection ended: too much came before the answer")
+            self._outgoing.abort()
+            return
+        if self._is_more_there():
+            self._end_after_this()
+        self._outgoing.resume_reading()
 
     def _pass_on(self, part: bytes) -> None:
         super().data_received(part)

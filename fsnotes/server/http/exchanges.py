@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, Final, Self
 
 from fsnotes.server.flights import Flight
 from fsnotes.server.http.access_log import Entry
 from fsnotes.server.http.bodies import Place, Receive, declared, read_body
+from fsnotes.server.http.connections import ABORT
 from fsnotes.server.http.headers import Headers
+from fsnotes.server.http.presence import COMMENT, COMMENT_SECONDS
 from fsnotes.server.http.replies import ALWAYS, Reply, Send, encoded, send_reply
 
 WATCH_AFTER: Final = 0.02
@@ -34,6 +36,7 @@ class Exchange:
         self.path: bytes = scope["raw_path"]
         self._receive = receive
         self._send = send
+        self._abort: Callable[[], None] = scope[ABORT]
         self._is_read = declared(self.headers) == 0
         self.status: int | None = None
         self.is_proven = False
@@ -90,6 +93,14 @@ class Exchange:
         data = b"event: message\ndata: " + encoded(message) + b"\n\n"
         await self._send({"type": "http.response.body", "body": data, "more_body": not last})
 
+    async def comment(self) -> None:
+        """Send what readers of events pass over, so that whoever has gone is found out."""
+        await self._send({"type": "http.response.body", "body": COMMENT, "more_body": True})
+
+    def abort(self) -> None:
+        """End the connection: what has not been sent yet is not."""
+        self._abort()
+
 
 class Watch:
     """Watches, while it is entered, whether the caller of *exchange* still waits for the answer of *flight*."""
@@ -141,7 +152,12 @@ class Notices:
         answer.add_done_callback(lambda _: self._came.set())
         begun = False
         while True:
-            await self._came.wait()
+            try:
+                async with asyncio.timeout(COMMENT_SECONDS if begun else None):
+                    await self._came.wait()
+            except TimeoutError:
+                await exchange.comment()
+                continue
             self._came.clear()
             is_answered = answer.done()
             # What was told before the answer is sent before it, too.

@@ -11,18 +11,17 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from fsnotes.config import Source
+from fsnotes.folders import Seen
 from fsnotes.http_settings import HttpSettings
 from fsnotes.server.http.child import END, SERVING, told
 from fsnotes.server.http.serving import CLOSE_SECONDS, INTERRUPTED
 
 logger = logging.getLogger(__name__)
-
-LASTING: Final = (2, 8)
-"""Exit codes of a child that another one would end with, too: the configuration, or the jail that is required."""
 
 FIRST_PAUSE: Final = 0.1
 """How many seconds pass before a child that ended is replaced; after each that did not last, twice as many."""
@@ -48,21 +47,25 @@ class Command(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How a child ended: its code, the negative number of the signal that killed it, and how long it had served."""
+    """How a child ended: its code, the negative number of the signal that killed it, and how long it had served.
 
-    code: int
+    *code* None: there was none, as no process could be started.
+    """
+
+    code: int | None
     served: float | None
 
 
 def serve_by_many(
-    command: Command, settings: HttpSettings, *, listening: socket.socket, source: Source
+    command: Command, settings: HttpSettings, *, listening: socket.socket, source: Source, seen: Seen
 ) -> int:
     """Have `settings.workers` processes serve the socket *listening* until a signal ends them; return the exit code.
 
-    0 on SIGTERM, 130 on SIGINT, once all have answered what was under way; a second signal kills them. The code of a
-    child whose configuration or jail cannot be served: it has said why. Must run in the main thread.
+    All serve the configuration in *source*, and the folders that were *seen*. 0 on SIGTERM, 130 on SIGINT, once all
+    have answered what was under way; a second signal kills them. Before any has served, the code of one that cannot: it
+    has said why. Must run in the main thread.
     """
-    return asyncio.run(_Parent(command, settings, listening, told(source)).run())
+    return asyncio.run(_Parent(command, settings, listening, told(source, seen)).run())
 
 
 class _Parent:
@@ -85,17 +88,14 @@ class _Parent:
         loop.add_signal_handler(signal.SIGTERM, self._signalled, 0)
         loop.add_signal_handler(signal.SIGINT, self._signalled, INTERRUPTED)
         keepers = [asyncio.ensure_future(self._keep(is_first=True))]
-        await self._first_of(self._has_served, self._ending)
-        if not self._ending.is_set():
+        await self._first_of(self._has_served, self._ending, keepers=keepers)
+        if self._has_served.is_set() and not self._ending.is_set():
             keepers += [
                 asyncio.ensure_future(self._keep(is_first=False)) for _ in range(self._settings.workers - 1)
             ]
-            done, _ = await asyncio.wait(
-                {*keepers, asyncio.ensure_future(self._ending.wait())}, return_when=asyncio.FIRST_COMPLETED
-            )
-            for task in done:
-                if task in keepers and not self._ending.is_set():
-                    self._end(1)
+            await self._first_of(self._ending, keepers=keepers)
+        # One that keeps nothing any more has met a fault, and what it kept would be missing without a word.
+        self._end(1)
         seconds = self._settings.drain_seconds + CLOSE_SECONDS + GRACE_SECONDS
         _, late = await asyncio.wait(keepers, timeout=seconds)
         if late:
@@ -116,16 +116,16 @@ class _Parent:
             if self._ending.is_set():
                 return
             tries += 1
-            is_hopeless = ended.code > 0 or tries >= MOST_TRIES
-            if ended.served is None and (
-                ended.code in LASTING or (is_hopeless and not self._has_served.is_set())
-            ):
-                self._end(ended.code if ended.code > 0 else 1)
+            # What keeps the first of all from serving would keep each, unless it was killed. Later, others serve: what
+            # one lacks is said by it, and may be there again.
+            is_hopeless = (ended.code or 0) > 0 or tries >= MOST_TRIES
+            if is_hopeless and not self._has_served.is_set():
+                if (ended.code or 0) <= 0:  # else it has said why
+                    logger.error("nothing is served: the first process %s", _how(ended.code))
+                self._end(max(ended.code or 0, 0) or 1)
                 return
             pause = FIRST_PAUSE if (ended.served or 0) >= LASTED_SECONDS else pause
-            logger.warning(
-                "a serving process ended (%s); another one begins in %.1f s", _how(ended.code), pause
-            )
+            logger.warning("a serving process %s; another one begins in %.1f s", _how(ended.code), pause)
             is_first = is_first and not self._has_served.is_set()
             await self._first_of(self._ending, seconds=pause)
             pause = min(2 * pause, MOST_PAUSE)
@@ -133,25 +133,13 @@ class _Parent:
     async def _one(self, *, is_first: bool) -> _Ended:
         """Start a child, and wait for its end."""
         loop = asyncio.get_running_loop()
-        ours, theirs = socket.socketpair()
+        try:
+            child, ours = await self._started(is_first=is_first)
+        except (OSError, RuntimeError) as error:
+            # Of descriptors, processes, threads or memory this host has none left, or its interpreter is not there.
+            logger.warning("no process can be started: %s", getattr(error, "strerror", None) or error)
+            return _Ended(None, None)
         with ours:
-            with theirs:
-                words = self._command(
-                    listening=self._listening.fileno(), link=theirs.fileno(), is_first=is_first
-                )
-                try:
-                    child = await asyncio.create_subprocess_exec(
-                        *words,
-                        stdin=asyncio.subprocess.DEVNULL,
-                        stdout=asyncio.subprocess.DEVNULL,
-                        pass_fds=(self._listening.fileno(), theirs.fileno()),
-                        # A terminal signals the whole group of who is in front of it; the order to end is the parent's.
-                        process_group=0,
-                    )
-                except OSError as error:
-                    logger.warning("no process can be started: %s", error.strerror)
-                    return _Ended(-signal.SIGKILL, None)
-            ours.settimeout(0)
             self._children[child] = ours
             try:
                 served = None
@@ -163,6 +151,28 @@ class _Parent:
             finally:
                 del self._children[child]
                 self._told.discard(child)
+
+    async def _started(self, *, is_first: bool) -> tuple[asyncio.subprocess.Process, socket.socket]:
+        """Start a child, and return it with this end of the link to it. Raises OSError and RuntimeError."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                words = self._command(
+                    listening=self._listening.fileno(), link=theirs.fileno(), is_first=is_first
+                )
+                child = await asyncio.create_subprocess_exec(
+                    *words,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    pass_fds=(self._listening.fileno(), theirs.fileno()),
+                    # A terminal signals the whole group of who is in front of it; the order to end is the parent's.
+                    process_group=0,
+                )
+            ours.settimeout(0)
+        except BaseException:
+            ours.close()
+            raise
+        return child, ours
 
     async def _is_serving(self, child: asyncio.subprocess.Process, link: socket.socket) -> bool:
         """Tell the child what it is to serve, and wait until it does; say no where it ends before."""
@@ -206,13 +216,17 @@ class _Parent:
                 pass  # it has ended
 
     @staticmethod
-    async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
-        """Wait until one of *events* is set, or *seconds* have passed."""
+    async def _first_of(
+        *events: asyncio.Event, keepers: Sequence[asyncio.Task[None]] = (), seconds: float | None = None
+    ) -> None:
+        """Wait until one of *events* is set, one of *keepers* is done, or *seconds* have passed."""
         waiting = [asyncio.ensure_future(event.wait()) for event in events]
-        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*waiting, *keepers], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
 
 
-def _how(code: int) -> str:
-    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+def _how(code: int | None) -> str:
+    if code is None:
+        return "could not be started"
+    return f"ended (killed by signal {-code})" if code < 0 else f"ended (exit code {code})"

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 import uvicorn
 
 from fsnotes.http_settings import DEFAULT_RATE, HttpSettings
+from fsnotes.server.ending import end_at_once, run
 from fsnotes.server.http.app import HttpApp
 from fsnotes.server.http.callers import Callers
-from fsnotes.server.http.connections import Bounds, connections_within
+from fsnotes.server.http.connections import Bounds, Connection, connections_within
 from fsnotes.server.http.hosts import Hosts, Origins, default_hosts
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.listening import BACKLOG
@@ -39,6 +40,9 @@ FEW: Final = 1
 CLOSE_SECONDS: Final = 1
 """How long connections may take to end once nothing is under way any more."""
 
+READ_SECONDS: Final = 0.9
+"""How long clients have of that to read what they were answered."""
+
 
 class _Server(uvicorn.Server):
     """The server as it runs here: its signals are ours, and *begun* is called once it takes connections."""
@@ -50,6 +54,11 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._begun()
+
+    def leave_connections(self) -> None:
+        """End the connections that are left."""
+        for connection in tuple(self.server_state.connections):
+            cast("Connection", connection).abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -99,12 +108,11 @@ def serve_http(
     shown = f"[{http.host}]" if ":" in http.host else http.host
     logger.info("serving on http://%s:%d%s", shown, port, http.path)
     config = _config(app, http, turn=BACKLOG if child is None else FEW)
-    code = asyncio.run(_run(app, config, listening, drain_seconds=http.drain_seconds, child=child))
-    front.close()
+    leave = partial(end_at_once, front)
+    code = run(
+        front, _run(app, config, listening, drain_seconds=http.drain_seconds, child=child, leave=leave)
+    )
     callers.close()
-    if front.is_busy:
-        logging.shutdown()
-        os._exit(code)
     return code
 
 
@@ -135,7 +143,9 @@ async def _run(
     *,
     drain_seconds: float,
     child: Child | None,
+    leave: Callable[[int], NoReturn],
 ) -> int:
+    """Serve until a signal; return the exit code, or *leave* with it where something is not to be waited for."""
     loop = asyncio.get_running_loop()
     server = _Server(config, (lambda: None) if child is None else child.tell_serving)
     codes: list[int] = []
@@ -145,7 +155,7 @@ async def _run(
         if codes and child is not None:
             return
         if codes:
-            os._exit(code)  # asked twice: whoever asks does not want to wait
+            leave(code)  # asked twice: whoever asks does not want to wait
         codes.append(code)
         ended.set()
 
@@ -157,8 +167,8 @@ async def _run(
     if not serving.done():
         if not await app.drain(drain_seconds):
             logger.warning("ended with requests under way")
-            logging.shutdown()
-            os._exit(codes[0])
+            leave(codes[0])
+        loop.call_later(READ_SECONDS, server.leave_connections)
         server.should_exit = True
     await serving
     return codes[0] if codes else 1

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +45,10 @@ class Served:
         return self.process.wait(SECONDS), log
 
 
-def serve(folder: Path, **how: Any) -> Served:
-    """Start a server, and wait until it is ready."""
+def serve(folder: Path, *, environ: Mapping[str, str] | None = None, **how: Any) -> Served:
+    """Start a server, with an environment that has *environ* besides, and wait until it is ready."""
     folder.mkdir(exist_ok=True)
-    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **(environ or {})}
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.server.http.hosting", json.dumps({"folder": str(folder), **how})],
         stdout=subprocess.PIPE,

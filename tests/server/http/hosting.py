@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -87,6 +88,9 @@ def main() -> int:
         )
     callers = Callers(folder, issued=how["auth"] == "issued") if how.get("auth") else None
     listening = bind(http, authenticated=callers is not None)
+    if how.get("send_buffer"):
+        # What is accepted has it as well: so little is sent to a client that does not read.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, how["send_buffer"])
     print(listening.getsockname()[1], flush=True)
     code = serve_http(
         product,

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from fsnotes.access import Principal
 from fsnotes.cli.logs import start_logging
 from fsnotes.server.flights import Flight
 from fsnotes.server.http.access_log import Entry
+from fsnotes.server.listening import LISTEN, MOST_OF_ONE
 from tests.cli.conftest import Shell
 from tests.cli.test_serving_http import HTTP, LISTENING, SECONDS, serving
-from tests.server.http.raw import Raw, ping
+from tests.server.http.raw import Raw, ping, posted
+from tests.server.test_subscriptions import acknowledged, completed, event, listen
 from tests.server.wire import accept, call, envelope
 
 CANARY = "CANARY-91ce"
@@ -83,6 +86,37 @@ def logged(shell: Shell, level: str) -> tuple[list[dict[str, Any]], str, int]:
     assert state[:24] not in rest
     records = [json.loads(line) for line in rest.splitlines()]
     return [record for record in records if record["logger"].endswith("access_log")], rest, sent
+
+
+def test_a_stream_has_the_outcome_of_its_answer_and_who_left_before_it_has_no_status(shell: Shell) -> None:
+    uri = f"{shell.vault.as_uri()}/a.md"
+    options = ("Notes", *HTTP, "--port", "0", "--log-level", "info", "--log-format", "json", "--jail", "off")
+    with serving(shell, *options) as process:
+        assert process.stderr is not None
+        port = int(json.loads(process.stderr.readline())["message"].rpartition(":")[2].partition("/")[0])
+        with ExitStack() as streams:
+            kept = [streams.enter_context(Raw(port)) for _ in range(MOST_OF_ONE)]
+            for id_, raw in enumerate(kept):
+                raw.send(posted(listen(id_, uri), port=port))
+                assert raw.head()[0] == 200
+                assert event(raw) == acknowledged(id_, uri)
+            with Raw(port) as more:
+                assert more.post(listen("many", uri)).code == -32603
+            kept[0].socket.close()
+            left = json.loads(process.stderr.readline()), json.loads(process.stderr.readline())
+            process.terminate()
+            assert event(kept[1]) == completed(1)
+            rest = process.stderr.read().decode()
+        assert process.wait(SECONDS) == 0
+    told = {
+        line["requestId"]: tuple(line[name] for name in ("method", "tool", "status", "outcome"))
+        for line in (*left, *map(json.loads, rest.splitlines()))
+    }
+    assert told == {
+        "many": (LISTEN, None, 200, "-32603"),
+        "0": (LISTEN, None, None, "abandoned"),
+        **{str(id_): (LISTEN, None, 200, "complete") for id_ in range(1, MOST_OF_ONE)},
+    }
 
 
 @pytest.mark.parametrize("level", ["info", "debug"])

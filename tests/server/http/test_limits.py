@@ -115,16 +115,43 @@ def test_bodies_take_up_room_until_they_are_left_and_one_principal_has_no_more_t
     with room.place(ALICE) as first, room.place(ALICE) as second, room.place(BOB) as other:
         first.take(40)
         second.take(10)
-        for place in (first, second):
-            with pytest.raises(NoRoom):
-                place.take(1)
-        other.take(25)
         with pytest.raises(NoRoom):
-            other.take(26)
-        with room.place(Principal("token:carol")) as third:
-            third.take(12)
+            second.take(1)
+        with room.place(ALICE) as third, pytest.raises(NoRoom):
+            third.take(1)
+        other.take(25)
+        with room.place(BOB) as another, pytest.raises(NoRoom):
+            another.take(1)
+        with room.place(Principal("token:carol")) as late:
+            late.take(12)
     with room.place(BOB) as all_of_it:
         all_of_it.take(100)
+
+
+def test_a_body_that_is_a_principal_s_only_one_may_take_all_that_is_left_however_it_is_cut() -> None:
+    room = Room(100)
+    with room.place(ALICE) as theirs, room.place(BOB) as own:
+        theirs.take(50)
+        for _ in range(5):
+            own.take(10)
+        for place in (theirs, own, room.place(Principal("token:carol"))):
+            with pytest.raises(NoRoom):
+                place.take(1)
+
+
+def test_a_body_that_was_begun_beside_another_is_none_s_only_one_when_that_is_left() -> None:
+    """Else whoever ends and begins bodies in turn would have more and more of them pass."""
+    room = Room(100)
+    with room.place(ALICE) as second:
+        with room.place(ALICE) as first:
+            first.take(10)
+            second.take(10)
+        second.take(40)
+        with pytest.raises(NoRoom):
+            second.take(1)
+    with room.place(ALICE) as only:
+        only.take(10)
+        only.take(90)
 
 
 def test_bodies_that_are_being_read_leave_room_for_another_s(serving: Start) -> None:

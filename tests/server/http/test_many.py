@@ -137,8 +137,9 @@ def test_two_servers_that_append_to_one_note_lose_no_line(vault: Path, tmp_path:
 class Load:
     """Clients that create notes until told to stop; what was acknowledged, and what went wrong, is kept."""
 
-    def __init__(self, server: Instance, vault: Path, clients: int) -> None:
+    def __init__(self, server: Instance, vault: Path, clients: int, *, prefix: str = "c") -> None:
         self._server = server
+        self._prefix = prefix
         self._uri = vault.as_uri()
         self._stop = threading.Event()
         self.acknowledged: list[str] = []
@@ -165,7 +166,7 @@ class Load:
                 with self._server.connect() as raw:
                     while not self._stop.is_set():
                         number += 1
-                        name = f"n-{client}-{number}.md"
+                        name = f"n-{self._prefix}-{client}-{number}.md"
                         arguments = {"workspaceUri": self._uri, "path": name, "content": f"# {name}\n"}
                         answer = raw.call("notes_create", arguments)
                         if answer.status == 503:
@@ -312,33 +313,6 @@ def test_numbers_of_processes_that_cannot_be_meant_are_refused(
     assert "--workers" in lines[0]
 
 
-@pytest.mark.slow
-def test_a_replaced_process_serves_what_the_server_was_started_with(vault: Path, tmp_path: Path) -> None:
-    file = tmp_path / "fsnotes.toml"
-    file.write_text('[http]\nworkers = 2\npath = "/notes"\n')
-    with instance(tmp_path, str(vault), *OFF, "--config", str(file)) as server:
-        file.write_text("this is = no configuration [")
-        server.children[1].kill()
-        until(lambda: server.served() == 3)
-        for child in server.children:
-            with server.only(child), server.connect() as raw:
-                assert raw.post(ping(), path="/notes").status == 200
-
-
-@pytest.mark.slow
-def test_a_replaced_process_that_finds_its_folder_gone_ends_all_with_its_code_and_its_line(
-    vault: Path, tmp_path: Path
-) -> None:
-    with instance(tmp_path, str(vault), *OFF) as server:
-        processes = server.tree()
-        vault.rename(tmp_path / "Elsewhere")
-        server.children[1].kill()
-        assert server.process.wait(SECONDS) == 2
-        assert not any(each.is_running() for each in processes)
-    assert len([line for line in server.log if b"invalid_argument: " in line]) == 1
-    assert (tmp_path / "Elsewhere/one.md").read_text() == "# One\n"
-
-
 def test_a_process_cannot_be_made_a_child_by_hand(tmp_path: Path, vault: Path) -> None:
     with socket.socket() as mine:
         mine.bind(("127.0.0.1", 0))
@@ -392,3 +366,48 @@ def test_what_is_no_listening_socket_is_not_inherited() -> None:
             inherit(os.dup(deaf.fileno()), authenticated=True)
     with pytest.raises(ConfigurationError):
         inherit(999, authenticated=True)
+
+
+# -- who watches -------------------------------------------------------------------------------------
+
+
+def watchers(process: psutil.Process) -> int:
+    """How many inotify instances a process has."""
+    count = 0
+    for name in os.listdir(f"/proc/{process.pid}/fd"):
+        try:
+            count += os.readlink(f"/proc/{process.pid}/fd/{name}") == "anon_inode:inotify"
+        except FileNotFoundError:
+            pass  # it was the folder's own
+    return count
+
+
+@pytest.mark.slow
+def test_one_process_of_all_watches_and_each_finds_at_once_what_anybody_writes(
+    vault: Path, tmp_path: Path
+) -> None:
+    here = vault.as_uri()
+
+    def found(server: Instance, word: str) -> list[str]:
+        answer = server.call("notes_search", {"workspaceUri": here, "query": word})
+        return [hit["path"] for hit in answer.message["result"]["structuredContent"]["hits"]]
+
+    with instance(tmp_path, str(vault), *OFF) as server:
+        until(lambda: sum(map(watchers, server.children)) == 1)
+        for turn in range(2):
+            for number, child in enumerate(server.children):
+                with server.only(child):
+                    name, word = f"by-{turn}-{number}", f"quince{turn}{number}"
+                    (vault / f"{name}.md").write_text(f"{word}\n")
+                    assert found(server, word) == [f"{name}.md"]
+                    (vault / f"{name}.md").unlink()
+                    assert found(server, word) == []
+                    arguments = {"workspaceUri": here, "path": name, "content": f"own{word}\n"}
+                    assert server.call("notes_create", arguments).message["result"]["isError"] is False
+                    assert found(server, f"own{word}") == [f"{name}.md"]
+            assert sum(map(watchers, server.children)) == 1
+            (keeper,) = [child for child in server.children if watchers(child)]
+            if turn == 0:
+                keeper.kill()
+                until(lambda: server.served() == 3)
+                until(lambda: len(server.children) == 2 and sum(map(watchers, server.children)) == 1)
