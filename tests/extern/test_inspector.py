@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.shell import FSNOTES, SECONDS, Shell
+from tests.extern import unportable
 from tests.extern.packages import Packages
 from tests.extern.serving import at_home, over_http
-from tests.extern.test_conformance import fixture
 
 pytestmark = [pytest.mark.extern, pytest.mark.timeout(180)]
 
@@ -56,10 +57,8 @@ def test_the_inspector_finds_every_tool_and_every_schema_portable(packages: Pack
 
 
 def test_the_inspector_would_say_which_schema_is_not_portable(packages: Packages, tmp_path: Path) -> None:
-    shell = at_home(tmp_path / "person")
-    served = tmp_path / "served"
-    served.mkdir()
-    with fixture(served) as url:
-        done = list_tools(packages, shell, "--protocol-era", "modern", "--server-url", url)
+    shell = at_home(tmp_path)
+    command = (sys.executable, str(Path(unportable.__file__)))
+    done = list_tools(packages, shell, "--transport", "stdio", "--", *command)
     assert done.returncode == NOT_PORTABLE
-    assert "json_schema_2020_12_tool" in done.stderr
+    assert 'tool "odd_tool"' in done.stderr
