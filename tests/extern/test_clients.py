@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ pytestmark = [pytest.mark.extern, pytest.mark.timeout(180)]
 
 MODERN = "2026-07-28"
 OLDER = "2025-11-25"
+OLDER_OVER_HTTP = find_spec("fsnotes.server.legacy.stateless") is not None
+"""Whether `--legacy on` serves a client over HTTP that opens with a handshake."""
+
 TRASHED = re.compile(r"\.trash/\d{8}T\d{6}Z-[0-9a-f]{32}/")
 
 
@@ -40,6 +44,11 @@ class Way:
         """Whether it ends up with a revision that begins with a handshake."""
         return self.era == "legacy"
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is asked before a note is deleted; an older one is over stdio alone."""
+        return not (self.is_older and self.transport == "http")
+
     def __str__(self) -> str:
         return f"{self.sdk}, {self.era}, {self.transport}"
 
@@ -48,6 +57,7 @@ WAYS = [
     *(Way(sdk, era, "stdio") for sdk in ("typescript 2", "python 2") for era in ("modern", "auto", "legacy")),
     *(Way(sdk, era, "http") for sdk in ("typescript 2", "python 2") for era in ("modern", "auto")),
     Way("typescript 1", "legacy", "stdio"),
+    *(Way(sdk, "legacy", "http") for sdk in SCRIPTS if OLDER_OVER_HTTP),
 ]
 
 
@@ -55,7 +65,7 @@ WAYS = [
 def server_of(way: Way, shell: Shell) -> Iterator[Mapping[str, Any]]:
     """Give what a client needs to reach a server of the person's notes."""
     if way.transport == "http":
-        with over_http(shell) as url:
+        with over_http(shell, *(("--legacy", "on") if way.is_older else ())) as url:
             yield {"url": url}
     else:
         command, *words = FSNOTES
@@ -193,10 +203,23 @@ def test_what_is_refused_is_told_in_one_line_and_changes_nothing(client: Peer, s
     assert notes(shell) == before
 
 
-def test_only_a_person_who_accepts_has_a_note_deleted(client: Peer, shell: Shell) -> None:
+def is_refused_with_the_command(came: Any, shell: Shell, title: str) -> bool:
+    """Say whether a call was refused without a form, with what to run in a terminal instead."""
+    result, forms = came
+    line = result["content"][0]["text"]
+    ending = f"run it in a terminal: fsnotes delete -w {shell.vault} -- {title}"
+    return (result["isError"], forms, line[:13], line[-len(ending) :]) == (True, [], "not_allowed: ", ending)
+
+
+def test_only_a_person_who_accepts_has_a_note_deleted(way: Way, client: Peer, shell: Shell) -> None:
     for name in ("a", "b", "c", "d"):
         shell.write(f"sub/{name}.md", f"# {name.upper()}\n")
     before = notes(shell)
+    if not way.is_asked:
+        came = client.call("notes_delete", of(shell, title="C"), accept("sub/c.md"))
+        assert is_refused_with_the_command(came, shell, "C")
+        assert notes(shell) == before
+        return
     # The same call is asked again after a cancel, and not after a decline.
     for title, answer, outcome in (
         ("A", {"action": "cancel"}, "cancelled"),
@@ -231,10 +254,7 @@ def test_a_client_that_shows_no_forms_deletes_nothing(
     shell.write("z.md", "# Z\n")
     assert [note["path"] for note in client.document("notes_list", of(shell))["notes"]] == ["z.md"]
     if way.is_older:
-        result, forms = client.call("notes_delete", of(shell, title="Z"))
-        line = result["content"][0]["text"]
-        assert (result["isError"], forms, line[:13]) == (True, [], "not_allowed: ")
-        assert line.endswith(f"run it in a terminal: fsnotes delete -w {shell.vault} -- Z")
+        assert is_refused_with_the_command(client.call("notes_delete", of(shell, title="Z")), shell, "Z")
     else:
         with pytest.raises(Refused) as caught:
             client.call("notes_delete", of(shell, title="Z"))
