@@ -6,10 +6,13 @@ it is; what it offers is exchanged: the tools, the prompts, and what is done for
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,13 +21,10 @@ from fsnotes import wiring
 from fsnotes.calls import local_principal
 from fsnotes.config import Choices, load
 from fsnotes.http_settings import HttpSettings
-from fsnotes.server import ServerSettings, elicitation, front, kernel
+from fsnotes.server import ServerSettings, elicitation, front, kernel, loading
 from fsnotes.server.calling import Asked, Caller
 from fsnotes.server.frames import Params
-from fsnotes.server.front import Front
-from fsnotes.server.http import bind, serve_http, serving
-from fsnotes.server.kernel import Kernel
-from fsnotes.server.listening import Listening
+from fsnotes.server.http import bind, serve_http
 from fsnotes.server.method import Method
 from fsnotes.server.results import Result
 from fsnotes.server.tool import Tool
@@ -36,8 +36,8 @@ from tests.extern.rounds import Rounds
 class FixtureCaller(Caller):
     """Runs the suite's tools as the product's are run; what they return may be in the shape of the wire."""
 
-    def __init__(self, service: Any, offered: list[Tool]) -> None:
-        super().__init__(service, read_only=False, max_calls=64)
+    def __init__(self, *what: Any, offered: list[Tool], **how: Any) -> None:
+        super().__init__(*what, **how)
         self._tools = {tool.name: tool for tool in offered}
 
     def _perform(self, tool: Tool, given: dict[str, Any], asked: Asked) -> Result:
@@ -68,16 +68,12 @@ def main() -> int:
         home=str(folder),
     )
     product = wiring.build(settings)
-    caller = FixtureCaller(product.service, offered)
     real = front.methods(read_only=False)
     methods = {name: replace(method, run=everything.RUNS[name]) for name, method in real.items()}
 
     def tool_list(*, read_only: bool) -> dict[str, Any]:
         listed = [tool.descriptor() for tool in offered]
         return {"tools": listed, "cacheScope": "public", "ttlMs": 1000, "resultType": "complete"}
-
-    def make(listening: Listening) -> Kernel:
-        return Kernel(caller, listening, read_only=False)
 
     exchanged: Mapping[str, Any] = {
         "methods": mock.Mock(return_value=methods),
@@ -89,12 +85,11 @@ def main() -> int:
     port = listening.getsockname()[1]
     http = replace(http, allowed_origins=(f"http://127.0.0.1:{port}",))
     print(port, flush=True)
-    with (
-        mock.patch.multiple(front, **exchanged),
-        mock.patch.multiple(kernel, **exchanged),
-        mock.patch.object(serving, "front_of") as front_of,
-    ):
-        front_of.return_value = Front(caller, make, read_only=False)
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(loading, "Caller", partial(FixtureCaller, offered=offered)))
+        for module, name in itertools.product((front, kernel), exchanged):
+            if hasattr(module, name):
+                stack.enter_context(mock.patch.object(module, name, exchanged[name]))
         code = serve_http(product, ServerSettings(), http, listening=listening, authenticator=None)
     os._exit(code)
 

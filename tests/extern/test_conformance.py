@@ -67,17 +67,23 @@ def product(folder: Path) -> Iterator[str]:
 @contextmanager
 def fixture(folder: Path) -> Iterator[str]:
     """Serve what the suite asks for by name."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.extern.fixture_server", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=ROOT,
-    ) as process:
+    log = folder / "log"
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.extern.fixture_server", str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=ROOT,
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
         finally:
+            ended = process.poll()
             process.kill()
+            assert ended is None, log.read_text(encoding="utf-8")
 
 
 SERVERS: dict[str, Callable[[Path], AbstractContextManager[str]]] = {"product": product, "fixture": fixture}
