@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ def main() -> int:
     )
     product = wiring.build(settings)
     real = front.methods(read_only=False)
-    methods = {name: replace(method, run=everything.RUNS[name]) for name, method in real.items()}
+    methods = {name: Method(name, method.is_plain, everything.RUNS[name]) for name, method in real.items()}
 
     def tool_list(*, read_only: bool) -> dict[str, Any]:
         listed = [tool.descriptor() for tool in offered]
@@ -80,10 +79,9 @@ def main() -> int:
         "prompt_list": everything.prompt_list,
         "tool_list": tool_list,
     }
-    http = HttpSettings(port=0)
-    listening = bind(http, authenticated=False)
+    listening = bind(HttpSettings(port=0), authenticated=False)
     port = listening.getsockname()[1]
-    http = replace(http, allowed_origins=(f"http://127.0.0.1:{port}",))
+    http = HttpSettings(port=port, allowed_origins=(f"http://127.0.0.1:{port}",))
     print(port, flush=True)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(loading, "Caller", partial(FixtureCaller, offered=offered)))

@@ -6,10 +6,14 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from tests.cli.shell import SECONDS, Shell, serving
+
+OLDER_OVER_HTTP: Final = find_spec("fsnotes.server.legacy.stateless") is not None
+"""Whether `--legacy on` serves a client over HTTP that opens with a handshake."""
 
 _LISTENING: Final = re.compile(rb"serving on (http://\S+)\n")
 

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,12 @@ import pytest
 from tests.cli.shell import FSNOTES, Shell
 from tests.extern.packages import Packages
 from tests.extern.peer import FORMS, SCRIPTS, URLS, Peer, Refused
-from tests.extern.serving import at_home, over_http
+from tests.extern.serving import OLDER_OVER_HTTP, at_home, over_http
 
 pytestmark = [pytest.mark.extern, pytest.mark.timeout(180)]
 
 MODERN = "2026-07-28"
 OLDER = "2025-11-25"
-OLDER_OVER_HTTP = find_spec("fsnotes.server.legacy.stateless") is not None
-"""Whether `--legacy on` serves a client over HTTP that opens with a handshake."""
-
 TRASHED = re.compile(r"\.trash/\d{8}T\d{6}Z-[0-9a-f]{32}/")
 
 

@@ -20,13 +20,12 @@ import pytest
 
 from tests.cli.shell import ROOT, SECONDS
 from tests.extern.packages import Packages
-from tests.extern.serving import at_home, over_http
+from tests.extern.serving import OLDER_OVER_HTTP, at_home, over_http
 
 pytestmark = [pytest.mark.extern, pytest.mark.timeout(180)]
 
-REVISION = "2026-07-28"
-SCENARIOS = 50
-"""How many the suite has for servers of this revision, those that count and those that are run beside them."""
+SCENARIOS = {"2026-07-28": 50, "2025-11-25": 33}
+"""How many the suite has for servers of a revision, those that count and those that are run beside them."""
 
 LEFT_OUT = Path(__file__).with_name("left_out.toml")
 
@@ -53,14 +52,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def product(folder: Path) -> Iterator[str]:
+def product(folder: Path, *options: str) -> Iterator[str]:
     """Serve notes, to a page of the server's own origin too."""
     shell = at_home(folder)
     for number in range(3):
         shell.write(f"{number}.md", f"# {number}\n")
     port = free_port()
     shell.configure(f'[http]\nallowed_origins = ["http://127.0.0.1:{port}"]\n')
-    with over_http(shell, "--port", str(port)) as url:
+    with over_http(shell, "--port", str(port), *options) as url:
         yield url
 
 
@@ -86,13 +85,25 @@ def fixture(folder: Path) -> Iterator[str]:
             assert ended is None, log.read_text(encoding="utf-8")
 
 
-SERVERS: dict[str, Callable[[Path], AbstractContextManager[str]]] = {"product": product, "fixture": fixture}
+def older(folder: Path) -> AbstractContextManager[str]:
+    """Serve notes to clients that open with a handshake, too."""
+    return product(folder, "--legacy", "on")
 
 
-def run_suite(packages: Packages, url: str, results: Path) -> list[Check]:
-    """Run all scenarios for servers of a revision, and return every check."""
+Serve = Callable[[Path], AbstractContextManager[str]]
+
+SERVERS: dict[str, tuple[Serve, str]] = {
+    "product": (product, "2026-07-28"),
+    "fixture": (fixture, "2026-07-28"),
+    **({"older": (older, "2025-11-25")} if OLDER_OVER_HTTP else {}),
+}
+"""The servers, and the revision whose scenarios they are asked."""
+
+
+def run_suite(packages: Packages, url: str, revision: str, results: Path) -> list[Check]:
+    """Run all scenarios for servers of *revision*, and return every check."""
     command = packages.program("@modelcontextprotocol/conformance", "dist/index.js")
-    words = ["server", "--url", url, "--requirements", REVISION, "-o", str(results)]
+    words = ["server", "--url", url, "--requirements", revision, "-o", str(results)]
     done = subprocess.run(
         [*command, *words], capture_output=True, text=True, timeout=4 * SECONDS, cwd=results, check=False
     )
@@ -100,7 +111,7 @@ def run_suite(packages: Packages, url: str, results: Path) -> list[Check]:
     for file in results.glob("server-*/checks.json"):
         scenario = file.parent.name.removeprefix("server-").rsplit("-", 6)[0]
         found[scenario] = json.loads(file.read_text(encoding="utf-8"))
-    assert len(found) == SCENARIOS, done.stdout[-2000:] + done.stderr
+    assert len(found) == SCENARIOS[revision], done.stdout[-2000:] + done.stderr
     return [
         Check(scenario, check["id"], check["status"], check.get("errorMessage", ""))
         for scenario, checks in found.items()
@@ -111,8 +122,8 @@ def run_suite(packages: Packages, url: str, results: Path) -> list[Check]:
 def left_out(server: str) -> set[str]:
     """Return the entries of the list for *server*, each of which has a reason."""
     document = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8"))
-    assert document.keys() == {"both", "product"}
-    groups = [*document["both"], *document.get(server, [])]
+    assert document.keys() == {"both", "product", "older"}
+    groups = [*(document["both"] if server != "older" else ()), *document.get(server, ())]
     assert all(group["reason"].endswith(".") for group in groups)
     entries = [entry for group in groups for entry in group["entries"]]
     assert len(entries) == len(set(entries))
@@ -125,8 +136,9 @@ def test_nothing_of_the_suite_fails_but_what_is_left_out_for_a_reason(
 ) -> None:
     results = tmp_path / "results"
     results.mkdir()
-    with SERVERS[server](tmp_path) as url:
-        checks = run_suite(packages, url, results)
+    serve, revision = SERVERS[server]
+    with serve(tmp_path) as url:
+        checks = run_suite(packages, url, revision, results)
     failed = [check for check in checks if check.status == "FAILURE"]
     entries = left_out(server)
     assert [check for check in failed if not check.names & entries] == []
@@ -134,8 +146,4 @@ def test_nothing_of_the_suite_fails_but_what_is_left_out_for_a_reason(
     assert entries - {name for check in failed for name in check.names} == set()
     # The suite has looked at what it was sent.
     passed = {check.id for check in checks if check.status == "SUCCESS"}
-    assert {
-        "wire-schema-valid",
-        "localhost-host-valid-accepted",
-        "localhost-host-rebinding-rejected",
-    } <= passed
+    assert {"wire-schema-valid", "localhost-host-rebinding-rejected", "tools-list"} <= passed
