@@ -39,6 +39,28 @@ export class Heard {
   }
 }
 
+/** What both versions of the SDK have under the same names; `of` gives the client that is connected. */
+export function actsOf(of, person, heard) {
+  return {
+    tools: () => of().listTools(),
+    async call({ name, arguments: given, answers }) {
+      person.expect(answers);
+      return { result: await of().callTool({ name, arguments: given }), forms: person.forms };
+    },
+    resources: () => of().listResources(),
+    templates: () => of().listResourceTemplates(),
+    read: ({ uri }) => of().readResource({ uri }),
+    complete: ({ uri, value }) =>
+      of().complete({ ref: { type: "ref/resource", uri }, argument: { name: "path", value } }),
+    prompts: () => of().listPrompts(),
+    prompt: ({ name, arguments: given }) => of().getPrompt({ name, arguments: given }),
+    subscribe: ({ uri }) => of().subscribeResource({ uri }),
+    hear: () => heard.next(),
+    ping: () => of().ping(),
+    close: () => of().close(),
+  };
+}
+
 function failure(error) {
   return { code: error.code ?? null, message: String(error.message), data: error.data ?? null };
 }

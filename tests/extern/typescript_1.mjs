@@ -9,7 +9,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
-import { Heard, Person, drive } from "./driving.mjs";
+import { Heard, Person, actsOf, drive } from "./driving.mjs";
 
 const person = new Person();
 const heard = new Heard();
@@ -17,6 +17,7 @@ let client;
 let version;
 
 await drive({
+  ...actsOf(() => client, person, heard),
   async connect({ elicitation, url, command, args, env }) {
     client = new Client(
       { name: "tests", version: "1" },
@@ -42,27 +43,5 @@ await drive({
       capabilities: client.getServerCapabilities(),
       instructions: client.getInstructions(),
     };
-  },
-  tools: () => client.listTools(),
-  async call({ name, arguments: given, answers }) {
-    person.expect(answers);
-    return { result: await client.callTool({ name, arguments: given }), forms: person.forms };
-  },
-  resources: () => client.listResources(),
-  templates: () => client.listResourceTemplates(),
-  read: ({ uri }) => client.readResource({ uri }),
-  complete: ({ uri, value }) =>
-    client.complete({ ref: { type: "ref/resource", uri }, argument: { name: "path", value } }),
-  prompts: () => client.listPrompts(),
-  prompt: ({ name, arguments: given }) => client.getPrompt({ name, arguments: given }),
-  async subscribe({ uri }) {
-    await client.subscribeResource({ uri });
-  },
-  hear: () => heard.next(),
-  async ping() {
-    await client.ping();
-  },
-  async close() {
-    await client.close();
   },
 });

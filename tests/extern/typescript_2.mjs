@@ -3,7 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-import { Heard, Person, drive } from "./driving.mjs";
+import { Heard, Person, actsOf, drive } from "./driving.mjs";
 
 const MODES = { modern: { pin: "2026-07-28" }, auto: "auto", legacy: "legacy" };
 
@@ -13,6 +13,7 @@ let client;
 let subscription;
 
 await drive({
+  ...actsOf(() => client, person, heard),
   async connect({ era, elicitation, url, command, args, env }) {
     client = new Client(
       { name: "tests", version: "1" },
@@ -36,34 +37,12 @@ await drive({
       instructions: client.getInstructions(),
     };
   },
-  tools: () => client.listTools(),
-  async call({ name, arguments: given, answers }) {
-    person.expect(answers);
-    return { result: await client.callTool({ name, arguments: given }), forms: person.forms };
-  },
-  resources: () => client.listResources(),
-  templates: () => client.listResourceTemplates(),
-  read: ({ uri }) => client.readResource({ uri }),
-  complete: ({ uri, value }) =>
-    client.complete({ ref: { type: "ref/resource", uri }, argument: { name: "path", value } }),
-  prompts: () => client.listPrompts(),
-  prompt: ({ name, arguments: given }) => client.getPrompt({ name, arguments: given }),
   async listen({ uris }) {
     subscription = await client.listen({ resourceSubscriptions: uris, resourcesListChanged: true });
     return subscription.honoredFilter;
   },
-  async subscribe({ uri }) {
-    await client.subscribeResource({ uri });
-  },
-  hear: () => heard.next(),
   async unlisten() {
     await subscription.close();
     return await subscription.closed;
-  },
-  async ping() {
-    await client.ping();
-  },
-  async close() {
-    await client.close();
   },
 });
