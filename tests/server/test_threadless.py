@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,7 +45,7 @@ def test_what_needs_the_sdk_is_answered_once_that_is_loaded_where_the_request_is
     tmp_path: Path, exhausted: threading.Event
 ) -> None:
     caller = Caller(cast("Any", ScriptedService(tmp_path)), read_only=False, max_calls=4)
-    front = Front(caller, lambda listening: Kernel(caller, listening, read_only=False), read_only=False)
+    front = Front(caller, partial(Kernel, caller), read_only=False)
     # Its envelope has a member that the SDK judges.
     params = call(
         1, "notes_read", {"workspaceUri": "file:///x", "path": "a"}, meta=envelope(**{"x-other": 1})
