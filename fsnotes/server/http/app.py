@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -39,6 +40,7 @@ from fsnotes.server.http.headers import accepts, disagreement, is_json
 from fsnotes.server.http.hosts import Hosts, Origins
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
+from fsnotes.server.legacy import Stateless
 from fsnotes.server.listening import LISTEN
 from fsnotes.server.loading import LARGE_FRAME
 
@@ -66,8 +68,10 @@ class HttpApp:
         limits: Limits,
         max_message_bytes: int,
         body_seconds: float,
+        older: Stateless | None = None,
     ) -> None:
         self._front = front
+        self._older = older
         self._path = path.encode("ascii")
         self._hosts = hosts
         self._origins = origins
@@ -202,6 +206,9 @@ class HttpApp:
         self, exchange: Exchange, principal: Principal, request: Request, wait: int
     ) -> Reply | _Opened | None:
         flight = Flight(principal)
+        older = self._older
+        if older is not None and (revision := older.revision(request, exchange.headers)) is not None:
+            return await self._older_request(older, revision, exchange, request, flight, wait)
         exchange.entry.asked(
             request.id, request.method if self._front.knows(request.method) else None, flight
         )
@@ -216,18 +223,48 @@ class HttpApp:
             return line(406, "A subscription is answered by text/event-stream")
         if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
+        if is_stream:
+            with self._under_way(flight, wait):
+                pass
+            self._flights.add(flight)
+            return _Opened(request, flight)
+        with self._under_way(flight, wait):
+            return await self._call(exchange, request, flight)
+
+    @contextmanager
+    def _under_way(self, flight: Flight, wait: int) -> Iterator[None]:
+        """Count a call for as long as this is entered, or have it refused where it is one too many."""
+        principal = flight.principal
         flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
         self._flights.add(flight)
-        if is_stream:
-            if flight.refusal is None:
-                self._limits.end(principal)
-            return _Opened(request, flight)
         try:
-            return await self._call(exchange, request, flight)
+            yield
         finally:
             self._flights.discard(flight)
             if flight.refusal is None:
                 self._limits.end(principal)
+
+    async def _older_request(
+        self,
+        older: Stateless,
+        revision: str,
+        exchange: Exchange,
+        request: Request,
+        flight: Flight,
+        wait: int,
+    ) -> Reply | None:
+        """Answer a request of an older *revision*: by one JSON object, errors too, as a message that was taken."""
+        exchange.entry.asked(request.id, request.method if older.knows(request.method) else None, flight)
+        if not accepts(exchange.headers, JSON):
+            return line(406, "Answers are application/json")
+        if not older.is_work(request.method):
+            return _answered(exchange, await older.answer(request, flight, revision), status=200)
+        with self._under_way(flight, wait):
+            with Watch(exchange, flight):
+                answer = await older.answer(request, flight, revision)
+            if not flight.abandoned:
+                await exchange.reply(_answered(exchange, answer, status=200))
+        return None
 
     async def _stream(self, exchange: Exchange, opened: _Opened) -> Reply | None:
         try:
@@ -296,10 +333,10 @@ class _Opened:
     flight: Flight
 
 
-def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
+def _answered(exchange: Exchange, answer: dict[str, Any], *, status: int | None = None) -> Reply:
     """Return the response that carries *answer*, and note what comes out of the request."""
     exchange.entry.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
-    return message(answer)
+    return message(answer, status=status)
 
 
 def _too_often(wait: int) -> Reply:
