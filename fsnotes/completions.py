@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -22,6 +21,7 @@ from fsnotes.notes.completing import MOST_MATCHES, Best, rank, wanted
 from fsnotes.notes.index_commands import MatchPaths
 from fsnotes.notes.scope import Scope
 from fsnotes.runners import Runner
+from sandbox.records import record
 
 MAX_TYPED: Final = 4_096
 """Characters of what was typed that are looked at; no id is longer."""
@@ -37,7 +37,7 @@ VALUE_CHARACTERS: Final = 100_000
 _HALF_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Completed:
     """The values, best first; *total* is how many there are in all, None where nobody knows."""
 

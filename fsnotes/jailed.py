@@ -23,6 +23,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.notes.answers import check_reply
+from fsnotes.notes.arguments import content_of
 from fsnotes.notes.commands import (
     Command,
     CreateNote,
@@ -30,7 +31,6 @@ from fsnotes.notes.commands import (
     ReplyT,
     SweepTemporaries,
 )
-from fsnotes.notes.creating import content_of
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.move_work import MAX_WORK

@@ -8,7 +8,6 @@ Source: the specification's page on resources.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.access import Access, Grant, Principal, Right, Workspace
@@ -22,6 +21,7 @@ from fsnotes.pages import Page, Query, foreign_cursor
 from fsnotes.runners import Runner
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
+from sandbox.records import record
 from sandbox.uris import FileUri
 
 MIME_TYPE: Final = "text/markdown"
@@ -53,7 +53,7 @@ def template_of(workspace: Workspace) -> str:
     return f"{uri}{'' if uri.endswith('/') else '/'}{{+path}}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """A note that a principal may read, if it is there: by the grant for it, and its path."""
 
@@ -80,7 +80,7 @@ def named_by(access: Access, principal: Principal, uri: str) -> Named:
 # -- lists -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourcesListed:
     """One page of the notes that a principal may read, by workspace and path."""
 
@@ -175,7 +175,7 @@ class _Lister:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TemplatesListed:
     """A template for each workspace that a principal may read in."""
 
@@ -203,7 +203,7 @@ def workspaces_of(grants: Iterable[Grant]) -> tuple[Workspace, ...]:
 # -- reading -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceRead:
     """A whole note, under the URI that was asked for."""
 

@@ -7,13 +7,13 @@ Open files and connections of a jailed worker cannot be seen without more rights
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import psutil
 
 from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.process import WorkerProcess
+from sandbox.records import record
 
 NO_INNER_HALF: Final = Ended(Ending.BREACH, "the worker does not have the process that its report speaks of")
 HIDDEN: Final = Ended(
@@ -30,7 +30,7 @@ _CPU_SHARE: Final = 0.5  # of the limit of its life, after which a worker is rep
 _IDLE_SHARE: Final = 0.3  # of a processor, which nobody uses who waits for a request
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """The serving half of a worker at one moment: resident bytes, processor seconds of its life, threads."""
 
@@ -39,7 +39,7 @@ class Sample:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Glance:
     """What was seen of a worker, and whether a call was in it."""
 

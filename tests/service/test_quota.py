@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.policy import Quota
+from sandbox.records import replace
 from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 PEBIBYTE = 1 << 50
