@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 from fsnotes.access import Grant
 from fsnotes.errors import IndexUnusable, InvalidArgument
@@ -59,11 +58,15 @@ class Completed:
 
 def escaped(path: str) -> str:
     """Return *path* as it stands in a URI: everything escaped but unreserved characters and slashes."""
+    from urllib.parse import quote  # no command of a person completes a URI
+
     return quote(path, safe="/")
 
 
 def typed_path(value: str) -> str:
     """Return what somebody means who has typed *value*, which may be escaped, up to the middle of an escape."""
+    from urllib.parse import unquote
+
     return unquote(_HALF_ESCAPE.sub("", value[:MAX_TYPED]), errors="ignore")
 
 

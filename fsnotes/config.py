@@ -397,5 +397,4 @@ def _check_apart(settings: Settings) -> None:
 
 
 def _is_within(inner: str, outer: str) -> bool:
-    """Say whether one real path lies in the other, or is it."""
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")

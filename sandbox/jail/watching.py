@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import psutil
-
 from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.process import WorkerProcess
 from sandbox.records import record
@@ -70,6 +68,8 @@ def children(pid: int) -> list[int]:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as listing:
             return [int(number) for number in listing.read(4_096).split()]
     except (FileNotFoundError, ProcessLookupError, PermissionError):
+        import psutil
+
         # Kernels may lack the list; then every process of the host must be looked at (a millisecond for 30).
         try:
             return [child.pid for child in psutil.Process(pid).children()]
@@ -88,6 +88,8 @@ def find_inner(process: WorkerProcess, *, split: bool) -> Ended | None:
         return HIDDEN
     if len(found) != 1:
         return NO_INNER_HALF
+    import psutil  # a worker is there, so it has been loaded
+
     try:
         process.attend(psutil.Process(found[0]))
     except psutil.Error:
@@ -106,6 +108,8 @@ def _hides_processes() -> bool:
 
 def look(process: WorkerProcess) -> Sample | Ended | None:
     """Return what *process* uses, or why it must end; None when it is gone."""
+    import psutil
+
     serving = process.serving
     expected = [] if serving.pid == process.pid else [serving.pid]
     try:
