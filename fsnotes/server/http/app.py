@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -202,13 +201,42 @@ class HttpApp:
             return parse_frame(body)
         return await parsed
 
+    async def _older_request(
+        self,
+        older: Stateless,
+        revision: str,
+        exchange: Exchange,
+        request: Request,
+        flight: Flight,
+    ) -> Reply | None:
+        """Answer a request of an older *revision*: by one JSON object, errors too, as a message that was taken."""
+        exchange.entry.asked(request.id, request.method if older.knows(request.method) else None, flight)
+        if not accepts(exchange.headers, JSON):
+            return line(406, "Answers are application/json")
+        if not older.is_work(request.method):
+            return replace(_answered(exchange, await older.answer(request, flight, revision)), status=200)
+        flight.refusal = self._limits.begin(flight.principal)
+        self._flights.add(flight)
+        try:
+            with Watch(exchange, flight):
+                answer = await older.answer(request, flight, revision)
+            if not flight.abandoned:
+                await exchange.reply(replace(_answered(exchange, answer), status=200))
+        finally:
+            self._flights.discard(flight)
+            if flight.refusal is None:
+                self._limits.end(flight.principal)
+        return None
+
     async def _request(
         self, exchange: Exchange, principal: Principal, request: Request, wait: int
     ) -> Reply | _Opened | None:
         flight = Flight(principal)
         older = self._older
         if older is not None and (revision := older.revision(request, exchange.headers)) is not None:
-            return await self._older_request(older, revision, exchange, request, flight, wait)
+            if wait:  # only who says beforehand that it is a call gets here, and these say nothing
+                return _too_often(wait)
+            return await self._older_request(older, revision, exchange, request, flight)
         exchange.entry.asked(
             request.id, request.method if self._front.knows(request.method) else None, flight
         )
@@ -223,48 +251,18 @@ class HttpApp:
             return line(406, "A subscription is answered by text/event-stream")
         if not self._front.is_work(request.method):
             return _answered(exchange, await self._front.answer(request, flight))
-        if is_stream:
-            with self._under_way(flight, wait):
-                pass
-            self._flights.add(flight)
-            return _Opened(request, flight)
-        with self._under_way(flight, wait):
-            return await self._call(exchange, request, flight)
-
-    @contextmanager
-    def _under_way(self, flight: Flight, wait: int) -> Iterator[None]:
-        """Count a call for as long as this is entered, or have it refused where it is one too many."""
-        principal = flight.principal
         flight.refusal = LimitReached("requests per second") if wait else self._limits.begin(principal)
         self._flights.add(flight)
+        if is_stream:
+            if flight.refusal is None:
+                self._limits.end(principal)
+            return _Opened(request, flight)
         try:
-            yield
+            return await self._call(exchange, request, flight)
         finally:
             self._flights.discard(flight)
             if flight.refusal is None:
                 self._limits.end(principal)
-
-    async def _older_request(
-        self,
-        older: Stateless,
-        revision: str,
-        exchange: Exchange,
-        request: Request,
-        flight: Flight,
-        wait: int,
-    ) -> Reply | None:
-        """Answer a request of an older *revision*: by one JSON object, errors too, as a message that was taken."""
-        exchange.entry.asked(request.id, request.method if older.knows(request.method) else None, flight)
-        if not accepts(exchange.headers, JSON):
-            return line(406, "Answers are application/json")
-        if not older.is_work(request.method):
-            return _answered(exchange, await older.answer(request, flight, revision), status=200)
-        with self._under_way(flight, wait):
-            with Watch(exchange, flight):
-                answer = await older.answer(request, flight, revision)
-            if not flight.abandoned:
-                await exchange.reply(_answered(exchange, answer, status=200))
-        return None
 
     async def _stream(self, exchange: Exchange, opened: _Opened) -> Reply | None:
         try:
@@ -333,10 +331,10 @@ class _Opened:
     flight: Flight
 
 
-def _answered(exchange: Exchange, answer: dict[str, Any], *, status: int | None = None) -> Reply:
+def _answered(exchange: Exchange, answer: dict[str, Any]) -> Reply:
     """Return the response that carries *answer*, and note what comes out of the request."""
     exchange.entry.outcome = str(answer["error"]["code"]) if "error" in answer else "complete"
-    return message(answer, status=status)
+    return message(answer)
 
 
 def _too_often(wait: int) -> Reply:
