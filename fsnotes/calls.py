@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from fsnotes.access import Principal
+from sandbox.records import record
 
 
 def never() -> bool:
@@ -22,7 +22,7 @@ def unreported(progress: int, total: int, message: str) -> None:
     """Tell nobody how far the call is."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One call of one principal. `abandoned()` turns true when the caller no longer waits.
 

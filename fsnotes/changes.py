@@ -11,7 +11,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from fsnotes.notes.globs import composed
@@ -19,6 +18,7 @@ from fsnotes.notes.scope import Scope
 from sandbox.errors import SandboxError
 from sandbox.marks import Dirty, Reason
 from sandbox.names import ROOT, RelPath
+from sandbox.records import record
 
 if TYPE_CHECKING:
     from sandbox.watcher import Watcher
@@ -44,7 +44,7 @@ _SEEN: Final = frozenset({Reason.DENIED, Reason.WALKING})
 _log = logging.getLogger("fsnotes.changes")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """What may have changed: single *files*, all beneath *folders*, or, with *everything*, all of the workspace."""
 

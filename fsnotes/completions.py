@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 from fsnotes.access import Grant
 from fsnotes.errors import IndexUnusable, InvalidArgument
@@ -22,6 +20,7 @@ from fsnotes.notes.completing import MOST_MATCHES, Best, rank, wanted
 from fsnotes.notes.index_commands import MatchPaths
 from fsnotes.notes.scope import Scope
 from fsnotes.runners import Runner
+from sandbox.records import record
 
 MAX_TYPED: Final = 4_096
 """Characters of what was typed that are looked at; no id is longer."""
@@ -37,7 +36,7 @@ VALUE_CHARACTERS: Final = 100_000
 _HALF_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Completed:
     """The values, best first; *total* is how many there are in all, None where nobody knows."""
 
@@ -59,11 +58,15 @@ class Completed:
 
 def escaped(path: str) -> str:
     """Return *path* as it stands in a URI: everything escaped but unreserved characters and slashes."""
+    from urllib.parse import quote  # no command of a person completes a URI
+
     return quote(path, safe="/")
 
 
 def typed_path(value: str) -> str:
     """Return what somebody means who has typed *value*, which may be escaped, up to the middle of an escape."""
+    from urllib.parse import unquote
+
     return unquote(_HALF_ESCAPE.sub("", value[:MAX_TYPED]), errors="ignore")
 
 

@@ -7,10 +7,7 @@ in `wiring.py`.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from fsnotes.access import Principal, Right, Rule
@@ -21,13 +18,14 @@ from fsnotes.tables import Table, one_of, positive
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath, display
 from sandbox.policy import MOST_ENTRIES, HardLinks, Links, Mounts, Policy, Quota
+from sandbox.records import record, replace
 
 _MEGABYTE: Final = 1_048_576
 _PEBIBYTE: Final = 1 << 50
 MAX_CONFIG_BYTES: Final = _MEGABYTE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkspaceSettings:
     """One folder to serve: its canonical path, the spelling it was configured by, its policies and its quota.
 
@@ -37,13 +35,13 @@ class WorkspaceSettings:
     name: str
     path: str
     spelling: str
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = Policy()
     ignore: tuple[str, ...] = ()
-    quota: Quota = field(default_factory=Quota)
+    quota: Quota = Quota()
     identity: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """What only this command was told, by its flags and its environment: another must be told again to mean the same.
 
@@ -55,7 +53,7 @@ class Origin:
     folders: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """Everything that the command line and the configuration file decide. *legacy* None: as the transport has it.
 
@@ -77,12 +75,12 @@ class Settings:
     log_level: str = "warning"
     log_format: str = "text"
     legacy: bool | None = None
-    http: HttpSettings = field(default_factory=HttpSettings)
-    origin: Origin = field(default_factory=Origin)
-    seen: Seen = field(default_factory=Seen, compare=False)
+    http: HttpSettings = HttpSettings()
+    origin: Origin = Origin()
+    seen: Seen = Seen()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """A configuration file as it was when it was read; no *path* where there is none."""
 
@@ -90,7 +88,7 @@ class Source:
     data: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choices:
     """What the command line says; None where it says nothing.
 
@@ -194,6 +192,8 @@ def read_source(config: str | None, *, environ: Mapping[str, str], home: str) ->
 
 
 def _toml(source: Source) -> dict[str, Any]:
+    import tomllib  # most commands have no file to read
+
     try:
         return tomllib.loads(source.data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
@@ -376,21 +376,21 @@ def _check_apart(settings: Settings) -> None:
     """
     for workspace in settings.workspaces:
         for other in settings.workspaces:
-            if other is not workspace and _is_within(Path(other.path), Path(workspace.path)):
+            if other is not workspace and _is_within(other.path, workspace.path):
                 raise ConfigurationError(
                     f"workspace {other.name!r} lies in workspace {workspace.name!r}: configure the outer one"
                     " and grant the inner folder"
                 )
-        state = Path(os.path.realpath(settings.state_dir))
-        if _is_within(state, Path(workspace.path)):
+        state = os.path.realpath(settings.state_dir)
+        if _is_within(state, workspace.path):
             raise ConfigurationError(
                 f"the state folder lies in workspace {workspace.name!r}: choose another one with --state-dir"
             )
-        if _is_within(Path(workspace.path), state):
+        if _is_within(workspace.path, state):
             raise ConfigurationError(
                 f"workspace {workspace.name!r} lies in the state folder: choose another one with --state-dir"
             )
 
 
-def _is_within(inner: Path, outer: Path) -> bool:
-    return inner == outer or outer in inner.parents
+def _is_within(inner: str, outer: str) -> bool:
+    return inner == outer or inner.startswith(outer.rstrip("/") + "/")

@@ -16,7 +16,6 @@ import fcntl
 import logging
 import os
 import stat
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.notes.journal import MARK
@@ -29,6 +28,7 @@ from sandbox.jail.limits import Account, account_for
 from sandbox.jail.report import Report
 from sandbox.names import display
 from sandbox.place import Place
+from sandbox.records import record
 
 NO_PART: Final = (
     "moves that rewrite links are refused and there is no search index,"
@@ -44,7 +44,7 @@ _NAMES: Final = (1, 2, 3)
 _log = logging.getLogger("fsnotes.custody")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Withheld:
     """Why the workers of a workspace get no part of the state: for the person at this machine, with its paths."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes import errors
 from sandbox.names import display
+from sandbox.records import record
 
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
@@ -21,7 +21,7 @@ MAX_ECHO: Final = 200
 """How much of a caller's own words is echoed, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RpcError:
     """A JSON-RPC error: for failures that are not the result of a tool."""
 
@@ -30,7 +30,7 @@ class RpcError:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """A failure as the outside sees it. *line* is `slug: what, why, what to do next`."""
 

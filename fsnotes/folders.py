@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fsnotes.errors import ConfigurationError
 from sandbox.names import display
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """Where a *spelling* led to: the canonical *path*, and device and inode of the folder there."""
 
@@ -23,7 +23,7 @@ class Found:
     identity: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seen:
     """What one process has found: its state folder, which need not be there yet, and the folders by their spellings."""
 

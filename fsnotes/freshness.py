@@ -5,13 +5,13 @@ Who finds that out is decided in `upkeep.py`; what a search does with it, in `se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from fsnotes.notes.replies import Skipped
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress:
     """How far an index is: its *phase*, how many notes are *indexed*, and how many *remaining* are known to be read."""
 
@@ -25,7 +25,7 @@ class Progress:
         return self.phase == "ready"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """How an index stands at a moment.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fsnotes.freshness import Progress
 from fsnotes.notes.commands import Hit, Skipped
 from fsnotes.outcomes import Document, skipped
+from sandbox.records import record
 
 
 def hit(found: Hit) -> Document:
@@ -15,7 +14,7 @@ def hit(found: Hit) -> Document:
     return {"path": found.path, "title": found.title, "lines": lines}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotesFound:
     """One page of what a search found. *partial* says that it ends where it does since it took long.
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fsnotes import addresses
 from fsnotes.errors import ConfigurationError
 from fsnotes.scopes import MOST_SCOPES, is_scope
 from fsnotes.tables import Table, one_of, positive
+from sandbox.records import record, replace
 
 WAYS: Final = ("token", "jwt")
 """How callers can prove who they are."""
@@ -26,7 +23,7 @@ _AUTHORITY: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HttpSettings:
     """Where and for whom HTTP is served, and within which bounds.
 
@@ -88,6 +85,8 @@ def _checked(value: Any, fits: Any, where: str) -> Any:
 
 def is_host(host: str) -> bool:
     """Say whether *host* can be an address or a name to bind to, without brackets or a port."""
+    import ipaddress  # only who serves HTTP names a host
+
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -149,9 +148,9 @@ def read_http(table: Table) -> HttpSettings:
         allowed_hosts=hosts,
         allowed_origins=origins,
         auth=None if way is None else one_of(way, WAYS, "[http] auth"),
-        issuer=_url(table.take("issuer", str), "issuer", addresses.check_issuer),
-        audience=_url(table.take("audience", str), "audience", addresses.check),
-        jwks_url=_url(table.take("jwks_url", str), "jwks_url", addresses.check),
+        issuer=_url(table.take("issuer", str), "issuer"),
+        audience=_url(table.take("audience", str), "audience"),
+        jwks_url=_url(table.take("jwks_url", str), "jwks_url"),
         scopes=scopes,
         max_connections=table.take("max_connections", int, default.max_connections, check=_count),
         max_requests=table.take("max_requests", int, default.max_requests, check=_count),
@@ -185,8 +184,11 @@ def _processes(number: int) -> bool:
     return 1 <= number <= MOST_WORKERS
 
 
-def _url(url: str | None, key: str, check: Callable[[str, str], object]) -> str | None:
+def _url(url: str | None, key: str) -> str | None:
     if url is not None:
+        from fsnotes import addresses  # only who takes JWTs names URLs
+
+        check = addresses.check_issuer if key == "issuer" else addresses.check
         check(url, f"[http] {key}")
     return url
 

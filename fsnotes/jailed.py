@@ -23,6 +23,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.notes.answers import check_reply
+from fsnotes.notes.arguments import content_of
 from fsnotes.notes.commands import (
     Command,
     CreateNote,
@@ -30,7 +31,7 @@ from fsnotes.notes.commands import (
     ReplyT,
     SweepTemporaries,
 )
-from fsnotes.notes.creating import content_of
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.messages import BadMessage, decode_answer, encode_command
 from fsnotes.notes.move_work import MAX_WORK
@@ -38,7 +39,6 @@ from fsnotes.notes.opening import RUN
 from fsnotes.notes.refusal_checks import check_refusal
 from fsnotes.notes.refusals import decode_error
 from fsnotes.notes.replies import IndexKept
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import EVERYWHERE, Scope
 from fsnotes.runners import check_right, moved_away, never, not_served, time_for
 from fsnotes.workers import JailedWorkspace, Worker, why

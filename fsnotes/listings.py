@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes import vocabulary
@@ -26,11 +25,12 @@ from fsnotes.notes.commands import (
 )
 from fsnotes.notes.globs import Glob
 from fsnotes.notes.scanning import place_of, position_after
-from fsnotes.notes.tags import key_of
+from fsnotes.notes.tag_keys import key_of
 from fsnotes.outcomes import NotesListed, TrashListed, skipped, summary, trash_entry
 from fsnotes.pages import Page, Query, foreign_cursor, path_key
 from fsnotes.runners import Runner
 from sandbox.names import is_deceptive, is_entry_name
+from sandbox.records import record
 
 MAX_SCANS: Final = 500
 """Bounded calls chained for one answer: a million entries. A workspace with more needs a folder or an index."""
@@ -48,7 +48,7 @@ MAX_LIMIT: Final = vocabulary.MAX_LIMIT
 SORTS: Final = vocabulary.SORTS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListQuery:
     """What is to be listed. `modified` and `size` put the newest and the largest first."""
 
@@ -73,7 +73,7 @@ class ListQuery:
         return None if self.tag is None else key_of(self.tag)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lister:
     """Runs commands for one listing."""
 

@@ -9,7 +9,6 @@ What a move is and how it is made is decided in `fsnotes.notes`; this module onl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.access import Grant
@@ -17,6 +16,7 @@ from fsnotes.errors import Busy, LimitReached, MovePending, SurveyOutdated, TooM
 from fsnotes.notes.commands import Moved, MoveNotes, SurveyMove
 from fsnotes.notes.move_work import MAX_WORK
 from fsnotes.runners import Runner
+from sandbox.records import record
 
 MAX_NOTES: Final = 5_000
 """Most notes whose links one move rewrites: they are written while everybody else's changes wait."""
@@ -28,7 +28,7 @@ SURVEYS: Final = 3
 """How often the notes are looked through anew while files come, go or move; then what is known is taken."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Survey:
     """The notes with links that a move concerns, and how many such links are beyond the grant.
 

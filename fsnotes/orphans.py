@@ -7,7 +7,6 @@ leads. Links that the caller cannot see count for nothing, as everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.access import Grant
@@ -16,12 +15,13 @@ from fsnotes.notes.commands import FindTargets, ScanNotes, Skipped, TargetsFound
 from fsnotes.outcomes import Document
 from fsnotes.outcomes import skipped as skip
 from fsnotes.runners import Runner
+from sandbox.records import record
 
 MAX_CALLS: Final = 20_000
 """Bounded calls chained for one answer, and once more for the list: about a million notes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OrphansListed:
     """The *paths* of notes that no other note links to, and what could not be looked into, counted by reason."""
 

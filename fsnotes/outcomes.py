@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from fsnotes.notes.commands import (
     TrashEntry,
 )
 from fsnotes.pages import Page
+from sandbox.records import record
 
 Document = dict[str, Any]
 
@@ -70,7 +70,7 @@ def skipped(item: Skipped) -> Document:
     return {"count": item.count, "reason": item.reason}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkspaceShown:
     """One folder that the caller may use."""
 
@@ -100,7 +100,7 @@ class WorkspaceShown:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkspacesShown:
     """The caller's workspaces."""
 
@@ -111,7 +111,7 @@ class WorkspacesShown:
         return {"workspaces": [workspace.document() for workspace in self.workspaces]}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotesListed:
     """One page of a listing."""
 
@@ -132,7 +132,7 @@ class NotesListed:
         return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TagsListed:
     """One page of the tags of a workspace, the most used first."""
 
@@ -173,7 +173,7 @@ def link(found: LinkFound) -> Document:
     return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinksListed:
     """One page of the links of a note or a folder."""
 
@@ -192,7 +192,7 @@ class LinksListed:
         return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteRead:
     """A note's text, or a part of it."""
 
@@ -221,7 +221,7 @@ class NoteRead:
         return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteCreated:
     """The note that was made."""
 
@@ -247,7 +247,7 @@ def _some(names: Sequence[str], room: int) -> tuple[list[str], int]:
     return taken, len(names) - len(taken)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteEdited:
     """What became of a note that was to be changed; *shows_text* says that the caller may see some of its text."""
 
@@ -286,7 +286,7 @@ class NoteEdited:
         return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotesMoved:
     """What became of a note or folder that was to be moved, with what *sees* says yes to of the notes it concerned.
 
@@ -348,7 +348,7 @@ def _left_alone(link: LeftAlone) -> Document:
     return where | {"reason": link.why}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deletion:
     """What became of a deletion: `deleted`, `declined` or `cancelled`."""
 
@@ -364,7 +364,7 @@ class Deletion:
         return shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TrashListed:
     """One page of what was deleted, newest first."""
 
@@ -384,7 +384,7 @@ def trash_entry(entry: TrashEntry) -> Document:
     return {"trashId": entry.trash_id, "path": entry.path, "deletedAt": entry.deleted_at, "size": entry.size}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteRestored:
     """The note that is back."""
 

@@ -17,7 +17,6 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from fsnotes.audit import AuditLog, Event
@@ -25,6 +24,7 @@ from fsnotes.confirm import private
 from fsnotes.errors import Busy, ConfigurationError, Unavailable
 from fsnotes.state import StateFolder
 from sandbox.names import display
+from sandbox.records import record, replace
 
 DAMAGED: Final = "its mark cannot be read"
 
@@ -37,7 +37,7 @@ _FIELDS: Final = {"workspace", "path", "since", "why"}
 _log = logging.getLogger("fsnotes.quarantine")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """One quarantine: of which workspace and folder, since when (seconds of the clock), and why.
 

@@ -8,7 +8,6 @@ Source: the specification's page on resources.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.access import Access, Grant, Principal, Right, Workspace
@@ -22,6 +21,7 @@ from fsnotes.pages import Page, Query, foreign_cursor
 from fsnotes.runners import Runner
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
+from sandbox.records import record
 from sandbox.uris import FileUri
 
 MIME_TYPE: Final = "text/markdown"
@@ -57,7 +57,7 @@ Ignored = Mapping[str, tuple[str, ...]]
 """The globs that each workspace ignores, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """A note that a principal may read, if it is there: by the grant for it, and its path."""
 
@@ -84,7 +84,7 @@ def named_by(access: Access, ignored: Ignored, principal: Principal, uri: str) -
 # -- lists -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourcesListed:
     """One page of the notes that a principal may read, by workspace and path."""
 
@@ -179,7 +179,7 @@ class _Lister:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TemplatesListed:
     """A template for each workspace that a principal may read in."""
 
@@ -207,7 +207,7 @@ def workspaces_of(grants: Iterable[Grant]) -> tuple[Workspace, ...]:
 # -- reading -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceRead:
     """A whole note, under the URI that was asked for."""
 

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsnotes.access import Grant
@@ -28,13 +27,11 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.handlers import handle
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.opening import INDEX_FOLDER
 from fsnotes.notes.replies import IndexKept
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import EVERYWHERE, Scope
-from fsnotes.notes.workspace import Workspace
 from sandbox import ROOT, Root
 from sandbox.errors import RootUnusable
 from sandbox.place import Place
@@ -42,6 +39,7 @@ from sandbox.policy import Quota
 
 if TYPE_CHECKING:
     from fsnotes.notes.indexer import Indexer
+    from fsnotes.notes.workspace import Workspace
 
 MAX_PENDING: Final = 64
 """Changes of one workspace that may run or wait at once, and so many others: one slow workspace starves no other,
@@ -124,13 +122,15 @@ class Runner(Protocol):
         """Let go of all workspaces."""
 
 
-@dataclass(slots=True)
 class _Served:
-    workspace: Workspace
-    ignore: tuple[str, ...]
-    part: str
-    pending: Pending = field(default_factory=Pending)
-    indexer: Indexer | None = None
+    __slots__ = ("ignore", "indexer", "part", "pending", "workspace")
+
+    def __init__(self, workspace: Workspace, ignore: tuple[str, ...], part: str) -> None:
+        self.workspace = workspace
+        self.ignore = ignore
+        self.part = part
+        self.pending = Pending()
+        self.indexer: Indexer | None = None
 
 
 class InlineRunner:
@@ -149,6 +149,11 @@ class InlineRunner:
         *boot* is the id of the running boot, None where nobody knows it. Raises ConfigurationError for a part that is
         not this account's, or not the folder that it was; then all roots are closed.
         """
+        # What parses notes: where there is a jail, only workers load it.
+        from fsnotes.notes.handlers import handle
+        from fsnotes.notes.workspace import Workspace
+
+        self._work = handle
         self._boot = boot
         self._served: dict[str, _Served] = {}
         try:
@@ -201,7 +206,7 @@ class InlineRunner:
         self, served: _Served, scope: Scope, command: Command[ReplyT], abandoned: Callable[[], bool]
     ) -> ReplyT:
         return until_counted(
-            lambda: handle(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
+            lambda: self._work(served.workspace, scope, command, abandoned=abandoned), abandoned=abandoned
         )
 
     def _find(self, name: str) -> _Served:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fsnotes.access import Grant
@@ -27,12 +26,13 @@ from fsnotes.notes.commands import Hit, SearchNotes, Skipped, by_reason
 from fsnotes.notes.index_commands import SearchIndex, SearchPaths
 from fsnotes.notes.replies import PathsSearched
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.tags import key_of
+from fsnotes.notes.tag_keys import key_of
 from fsnotes.pages import Page, Query
 from fsnotes.runners import Runner
 from fsnotes.search_places import InIndex, InNotes, SearchPlace, read_place
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath
+from sandbox.records import record, replace
 
 PAGE_SECONDS: Final = 1.0
 """A page asks for no further stretch once it has taken this long."""
@@ -94,7 +94,7 @@ def search_notes(
 # -- a page ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Asked:
     """What is searched."""
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.pages import foreign_cursor
+from sandbox.records import record
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InNotes:
     """In the walk through the workspace: behind the position *after*, or within the note there.
 
@@ -33,7 +33,7 @@ class InNotes:
         return place if self.generation is None else (*place, self.generation, str(self.upto))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InIndex:
     """In what the index of a *generation* gives below the id *upto*, behind the *mark*, None for the beginning.
 

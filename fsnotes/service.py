@@ -24,6 +24,7 @@ from fsnotes.library import Library
 from fsnotes.link_pages import list_links
 from fsnotes.listings import ListQuery, list_notes, list_trash, trashed_path
 from fsnotes.moves import move
+from fsnotes.notes.arguments import Change, check_arguments
 from fsnotes.notes.commands import (
     AppendNote,
     Assignment,
@@ -33,7 +34,6 @@ from fsnotes.notes.commands import (
     RestoreNote,
     SetProperties,
 )
-from fsnotes.notes.editing import Change, check_arguments
 from fsnotes.orphans import OrphansListed, list_orphans
 from fsnotes.outcomes import (
     Deletion,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Self
 
 from fsnotes.access import Access, Principal, Right
@@ -20,9 +19,10 @@ from fsnotes.notes.model import readings
 from fsnotes.notes.scope import Scope
 from sandbox.errors import InvalidPath
 from sandbox.names import RelPath
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sight:
     """What one caller sees of one note, or of a folder. *readable* is what they may read.
 

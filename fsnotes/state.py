@@ -11,13 +11,13 @@ import contextlib
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.errors import ConfigurationError
 from fsnotes.notes.opening import INDEX_FOLDER
 from sandbox.names import display
 from sandbox.place import Place
+from sandbox.records import record
 
 _CLOSED: Final = 0o700
 _PASSABLE: Final = 0o711
@@ -29,7 +29,7 @@ _NOTHING: Final = (0, 0)
 """The identity of no folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """The part of the state that is for one workspace, as it was looked at: a folder, and the user it belongs to.
 
@@ -62,7 +62,7 @@ class Part:
         return self.place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StateFolder:
     """An opened state folder: its parts exist, belong to this user and are closed to others."""
 

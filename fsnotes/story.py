@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -16,6 +15,7 @@ from fsnotes.audit import AuditLog, Event, Reservation
 from fsnotes.calls import Call
 from fsnotes.errors import Abandoned, FsnotesError, InvalidState, NotAllowed, Unavailable
 from fsnotes.runners import Runner
+from sandbox.records import replace
 
 _log = logging.getLogger("fsnotes.service")
 

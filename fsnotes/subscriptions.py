@@ -7,7 +7,6 @@ asked for again each time something is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from fsnotes.access import Access, Grant, Principal, Right
 from fsnotes.changes import Hubs, Listener
@@ -15,9 +14,10 @@ from fsnotes.errors import NotAllowed
 from fsnotes.notes.scope import Scope
 from fsnotes.resources import Ignored, Named, named_by
 from sandbox.names import RelPath
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Told:
     """What has changed: the notes of these *uris*, as they were asked for, and whether the list has."""
 

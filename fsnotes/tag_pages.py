@@ -16,7 +16,7 @@ from fsnotes.errors import InvalidArgument, LimitReached
 from fsnotes.listings import MAX_LIMIT
 from fsnotes.notes.commands import CountTags, Skipped, TagCount, by_reason
 from fsnotes.notes.model import fold
-from fsnotes.notes.tags import prefix_of
+from fsnotes.notes.tag_keys import prefix_of
 from fsnotes.outcomes import TagsListed, tag_count
 from fsnotes.pages import Page, Query, foreign_cursor
 from fsnotes.runners import Runner

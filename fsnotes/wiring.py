@@ -10,11 +10,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
-from fsnotes import admission
 from fsnotes.access import Access, Principal, Workspace
 from fsnotes.audit import AuditLog, Event, Rotation
 from fsnotes.calls import local_principal
@@ -24,8 +22,6 @@ from fsnotes.confirm import Confirmations, KeyRing, Ledger
 from fsnotes.errors import ConfigurationError, FsnotesError, Unavailable
 from fsnotes.folders import another_folder
 from fsnotes.freshness import Progress
-from fsnotes.http_settings import HttpSettings
-from fsnotes.identity import Authenticator
 from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import Skipped
@@ -37,9 +33,12 @@ from fsnotes.upkeep import Upkeep
 from sandbox import Root
 from sandbox.errors import SandboxError
 from sandbox.names import display
+from sandbox.records import record
 from sandbox.uris import FileUri
 
 if TYPE_CHECKING:
+    from fsnotes.http_settings import HttpSettings
+    from fsnotes.identity import Authenticator
     from fsnotes.workers import WorkerMaker
 
 SWEEP_SECONDS: Final = 3600.0
@@ -59,7 +58,7 @@ def ignore(step: StrEnum) -> None:
     """Watch nothing: durable steps are observed by kill tests only."""
 
 
-@dataclass(slots=True)
+@record
 class Product:
     """A service ready to be called, with what it holds open."""
 
@@ -77,7 +76,7 @@ class Product:
     _upkeeps: tuple[Upkeep, ...]
     _hubs: Hubs
     _clock: Callable[[], float]
-    _stopping: threading.Event = field(default_factory=threading.Event)
+    _stopping: threading.Event
 
     def keep_tidy(self) -> None:
         """Sweep temporaries, now and every hour, and look at quarantines every second, until closed."""
@@ -241,6 +240,7 @@ def build(
         tuple(upkeeps.values()),
         hubs,
         clock,
+        threading.Event(),
     )
 
 
@@ -249,6 +249,8 @@ def authenticator_for(settings: HttpSettings, product: Product) -> Authenticator
 
     What is hardly meant so is logged. Raises ConfigurationError where nobody could prove anything.
     """
+    from fsnotes import admission  # only who serves HTTP tells callers apart
+
     tokens = StateFolder(product.settings.state_dir).tokens
     made = admission.authenticator(settings, tokens=tokens)
     for doubt in admission.doubts(settings, product.settings.rules, tokens=tokens):

@@ -6,11 +6,11 @@ For reports: what a file system really does is tried elsewhere (`features.py`), 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox import _linux
 from sandbox.beneath import Descriptor
+from sandbox.records import record
 from sandbox.resolve import LOOK_FOLDER
 from sandbox.root import Place
 
@@ -19,7 +19,7 @@ _ID, _OPTIONS = 0, 5
 _SEPARATOR: Final = b"-"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileSystem:
     """The file system of a folder: its kind as the kernel calls it (`ext4`), and whether it is mounted read-only."""
 

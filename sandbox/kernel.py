@@ -6,13 +6,13 @@ What a jail is worth here is not decided by this: a worker tries that (`jail/pro
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from sandbox import _linux, mounts
+from sandbox.records import record
 from sandbox.resolve import LOOK_FOLDER, openat2_obstacle
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """The running kernel."""
 

@@ -7,13 +7,13 @@ A `Grant` can only be made here, and only a `Grant` opens a workspace: so no ope
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from fsnotes.errors import NotAllowed
 from sandbox.errors import InvalidUri
 from sandbox.names import RelPath
+from sandbox.records import record
 from sandbox.uris import FileUri
 
 
@@ -25,7 +25,7 @@ class Right(Enum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Principal:
     """An authenticated caller: `local:<login>`, `token:<name>` or `<issuer>|<subject>`."""
 
@@ -36,7 +36,7 @@ class Principal:
             raise ValueError("a principal needs a printable name")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Workspace:
     """A folder by its name and by every URI that means it: its canonical path first, then other spellings."""
 
@@ -57,7 +57,7 @@ class Workspace:
         return any(uri.parts == own.parts for own in self.uris)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """One line of the configuration: this principal, in this folder of this workspace, may do these things."""
 
@@ -67,7 +67,7 @@ class Rule:
     allow: frozenset[Right]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held:
     """What a principal holds in one folder of one workspace."""
 

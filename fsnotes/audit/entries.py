@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.audit.events import BEGUN
+from sandbox.records import record
 
 FIELDS: Final = (
     "time",
@@ -35,7 +35,7 @@ _STATED: Final = ("time", "principal", "tool", "workspace", "outcome", "jail")
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A line of the log: its text as it stands in the file, without spaces at its end, and its fields."""
 
@@ -68,7 +68,7 @@ def parse(line: bytes) -> Entry | None:
     return Entry(text, fields)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """Which lines to show: those that have every value that is given, and are not older than *since* (`stamp`).
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import Final
+
+from sandbox.records import record
 
 BEGUN: Final = "begun"
 """The outcome of a change that has none yet, or whose process ended before it had one."""
@@ -23,7 +24,7 @@ MAX_REFUSED_FIELD: Final = 400
 """The same where nothing was changed: who is refused must not fill the disk with words of their choice."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One line of the log. *path* is a note id, never a path of the host; *new_path* is where a move leads."""
 

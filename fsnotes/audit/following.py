@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.audit.entries import Entry, Wanted, parse
@@ -26,12 +25,14 @@ _MOST_FORMER: Final = 8
 """How many older files are watched, for lines in them that have no outcome."""
 
 
-@dataclass(slots=True)
 class _Open:
     """A line without an outcome: until when it is waited for, and whether it was shown as it is."""
 
-    until: float
-    is_shown: bool = False
+    __slots__ = ("is_shown", "until")
+
+    def __init__(self, until: float, *, is_shown: bool = False) -> None:
+        self.until = until
+        self.is_shown = is_shown
 
 
 class _Tail:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -18,6 +17,7 @@ from fsnotes.audit.rotation import numbers, older_name
 from fsnotes.errors import Unavailable
 from sandbox.errors import RootUnusable
 from sandbox.own_files import open_own_file, open_own_folder
+from sandbox.records import record
 
 _READ: Final = os.O_RDONLY
 _ATTEMPTS: Final = 100
@@ -26,7 +26,7 @@ _Read = Callable[[int, Line | None], Iterator[Line]]
 """Reads the lines of a descriptor up to its last one: of what comes later, none may slip in."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resume:
     """Where reading goes on: the offset of a line, and whether the line that begins there is known already."""
 

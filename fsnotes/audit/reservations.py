@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 
 from fsnotes.audit.events import MAX_REFUSED_FIELD, Event, encode
 from fsnotes.audit.locking import LOCK_SECONDS, lock, unlock, write_all
+from sandbox.records import replace
 
 
 class Reservation:

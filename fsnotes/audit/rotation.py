@@ -12,10 +12,10 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from sandbox.records import record
 from sandbox.renaming import move_to_private
 
 MAX_BYTES: Final = 64 * 1_048_576
@@ -40,7 +40,7 @@ class RotationStep(StrEnum):
     REMOVED = "removed"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rotation:
     """The bound of one file, in bytes, and how many older files are kept; None keeps all."""
 

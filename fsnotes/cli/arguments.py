@@ -334,7 +334,9 @@ def _share(made: argparse.ArgumentParser) -> None:
     )
     shared.add_argument("--jail-level", choices=["contained", "full"], help="what require asks for")
     shared.add_argument("--read-only", action="store_true", help="change nothing, whatever is granted")
-    shared.add_argument("--legacy", choices=["on", "off"], help="clients of older revisions (on stdio: on)")
+    shared.add_argument(
+        "--legacy", choices=["on", "off"], help="clients of older revisions (stdio: on, http: off)"
+    )
     shared.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="default: warning")
     shared.add_argument("--log-format", choices=["text", "json"], help="default: text")
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Literal
+
+from sandbox.records import record
 
 NAME: Final = "fsnotes"
 """What a client calls the server; letters alone, because some build the names of tools from it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     """How a program is started: its absolute path and its arguments."""
 
@@ -24,7 +25,7 @@ class Start:
     args: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Client:
     """One client: what a person pastes, and where to.
 

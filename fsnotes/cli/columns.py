@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.cli.console import terminal_width
+from sandbox.records import record
 
 SIZE_WIDTH: Final = 6
 MOMENT_WIDTH: Final = 16
@@ -25,7 +25,7 @@ ROOM: Final = 24
 GAP: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """One column. What has a *width* is never folded, and may be copied as it stands."""
 
@@ -35,7 +35,7 @@ class Column:
     right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Styled:
     """A cell that looks other than its column."""
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from dataclasses import dataclass
 from typing import Final
 
 from fsnotes.cli.console import Console
+from sandbox.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     """One function of one module of this package."""
 

@@ -39,8 +39,6 @@ def serve(options: argparse.Namespace, console: Console) -> int:
     source = source_for(options) if child is None else child.source
     settings = settings_for(options, source=source, seen=None if child is None else child.seen)
     start_logging(settings.log_level, settings.log_format)
-    if options.transport == "http" and settings.legacy:
-        raise ConfigurationError("--legacy on: clients of older revisions are served over stdio alone")
     if not settings.workspaces:
         raise ConfigurationError("nothing to serve: name a folder, or configure a workspace")
     with ExitStack() as open_until_refused:
@@ -73,10 +71,10 @@ def serve(options: argparse.Namespace, console: Console) -> int:
             console.complain(notice)
         from fsnotes.server import ServerSettings, serve_stdio
 
+        # Over stdio one user has started both programs; strangers get what somebody has asked for.
+        legacy = listening is None if settings.legacy is None else settings.legacy
         how = ServerSettings(
-            read_only=settings.read_only,
-            max_message_bytes=settings.max_message_bytes,
-            legacy=listening is None and settings.legacy is not False,
+            read_only=settings.read_only, max_message_bytes=settings.max_message_bytes, legacy=legacy
         )
         if listening is None:
             product.keep_tidy()

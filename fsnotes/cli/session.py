@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from fsnotes import wiring
 from fsnotes.calls import Call
@@ -16,9 +15,10 @@ from fsnotes.cli.settings import expanded, home_folder, settings_for
 from fsnotes.config import Settings, WorkspaceSettings
 from fsnotes.errors import ConfigurationError
 from fsnotes.service import Service
+from sandbox.records import record, replace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Session:
     """A person at a terminal, working in one workspace."""
 

@@ -11,7 +11,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from fsnotes.confirm.forms import Candidate, Choice, Form, Refusal, build_form, parse_answer
@@ -30,6 +29,7 @@ from fsnotes.confirm.state import (
     verify,
 )
 from fsnotes.errors import ConfigurationError, InvalidAnswer, InvalidState, NoteNotFound
+from sandbox.records import record
 
 ANSWER_KEY: Final = "delete_choice"
 """The key of the one question, and of its answer."""
@@ -37,7 +37,7 @@ ANSWER_KEY: Final = "delete_choice"
 MAX_DECLINE_MEMORY: Final = 86_400
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """A person must answer *form*; *state* comes back with the answer."""
 
@@ -45,7 +45,7 @@ class Asked:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Confirmed:
     """A person chose this note and confirmed. Nothing is spent yet: that is what `claim` does."""
 
@@ -57,17 +57,17 @@ class Confirmed:
     ledger: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declined:
     """A person said no, just now or a moment ago."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cancelled:
     """The form was closed without an answer; its state stays usable until it expires."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AskAgain:
     """The state is good and came without an answer: a fresh form is due."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final
 
 from fsnotes.confirm.state import MAX_CANDIDATES
 from fsnotes.errors import DeceptiveName, InvalidAnswer, TooManyMatches
+from sandbox.records import record
 
 MAX_MESSAGE: Final = 20_000
 """No message is longer, in characters; each of its parts is cut."""
@@ -28,7 +28,7 @@ _JOINERS: Final = "\u200c\u200d"
 """Fine where the caller has judged the name: between letters or emoji they are part of the writing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A note that may be meant. *modified* is in seconds since the epoch."""
 
@@ -39,7 +39,7 @@ class Candidate:
     modified: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """What is sent to the person: a plain text, and the flat schema of the answer."""
 
@@ -53,7 +53,7 @@ class Form:
         return tuple(candidate.path for candidate in self.candidates)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """The form was sent off. Only *confirm* is consent."""
 

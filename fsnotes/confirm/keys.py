@@ -14,12 +14,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fsnotes.confirm import private
 from fsnotes.confirm.state import MAX_TTL
 from fsnotes.errors import ConfigurationError, Unavailable
+from sandbox.records import record
 
 SECRET_BYTES: Final = 32
 ID_BYTES: Final = 4
@@ -33,13 +33,16 @@ MAX_KEYS: Final = 16
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """One secret, and the id by which a token names it. The secret never appears in a repr."""
 
     id: bytes
-    secret: bytes = field(repr=False)
+    secret: bytes
     created: int = 0
+
+    def __repr__(self) -> str:
+        return f"Key(id={self.id!r}, created={self.created!r})"
 
     @classmethod
     def of(cls, secret: bytes, *, created: int = 0) -> Key:

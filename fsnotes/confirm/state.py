@@ -10,11 +10,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from fsnotes.errors import InvalidState
+from sandbox.records import record
 
 MAX_TTL: Final = 3600
 """Longest life of a state, in seconds. What is spent need not be remembered for longer."""
@@ -95,7 +95,7 @@ def entry_time(entry: str) -> int | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """The call that a state belongs to: nobody else, no other tool and no other arguments can use it."""
 
@@ -108,7 +108,7 @@ class Binding:
     """`digest_call` of what makes a call the same for the memory of declines."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Offered:
     """A candidate as the state holds it: the digest of its id, and the etag that was shown."""
 
@@ -116,7 +116,7 @@ class Offered:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claims:
     """What a state says. Holding one proves its shape only: `verify` compares it with the call."""
 

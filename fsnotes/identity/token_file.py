@@ -10,13 +10,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fsnotes.access import Principal
 from fsnotes.confirm import private
 from fsnotes.errors import ConfigurationError, InvalidArgument, NoteNotFound
 from fsnotes.identity import documents, token_text
+from sandbox.records import record
 
 MAX_TOKENS: Final = 256
 """Most tokens of one state folder: each is compared with every token that is presented."""
@@ -32,14 +32,17 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DAMAGED: Final = "the tokens file is damaged"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """One token as it is kept: an *id* that says nothing about it, whose it is, its hash, and when it was made."""
 
     id: str
     name: str
-    digest: bytes = field(repr=False)
+    digest: bytes
     created: int
+
+    def __repr__(self) -> str:
+        return f"Token(id={self.id!r}, name={self.name!r}, created={self.created!r})"
 
     @property
     def principal(self) -> Principal:
@@ -47,7 +50,7 @@ class Token:
         return Principal(f"token:{self.name}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tokens:
     """All tokens as they stood in the file of *version*, None where there was no file."""
 

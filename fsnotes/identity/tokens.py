@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fsnotes.access import Principal
@@ -19,6 +18,7 @@ from fsnotes.errors import ConfigurationError
 from fsnotes.identity import challenges, token_text
 from fsnotes.identity.authenticator import Unauthenticated
 from fsnotes.identity.token_file import TokenFile, Tokens
+from sandbox.records import record
 
 CHALLENGE: Final = challenges.bearer()
 """The answer to every request that proves nobody: whether it bore no token, a wrong or a revoked one is not told."""
@@ -30,7 +30,7 @@ File systems count in steps: one that was changed, read and changed again within
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Seen:
     """What was read, and whether the file's version tells every later change of it."""
 

@@ -6,22 +6,14 @@ where a heading that follows would otherwise draw the text in (see `seams.draws_
 
 from __future__ import annotations
 
-from enum import Enum
-
 from fsnotes.errors import InvalidArgument
 from fsnotes.notes import frontmatter
+from fsnotes.notes.arguments import Position
 from fsnotes.notes.fitting import bounded, spliced
 from fsnotes.notes.line_ends import LF, with_lf
 from fsnotes.notes.seams import begins_line, core, draws_in, ends_blank, note_start, without_bom
 from fsnotes.notes.splices import Splice
 from fsnotes.notes.texts import decoded, encoded
-
-
-class Position(Enum):
-    """At which end of a note or a section text is added."""
-
-    START = "start"
-    END = "end"
 
 
 def add(

@@ -13,13 +13,11 @@ from itertools import islice
 from typing import Final
 
 from fsnotes.errors import AnchorCount, AnchorNotFound, InvalidArgument
+from fsnotes.notes.bounds import MAX_EXPECTED
 from fsnotes.notes.line_ends import LF, LfText, count_ends, line_numbers, with_lf
 from fsnotes.notes.nearest import Near, line_at, nearest
 from fsnotes.notes.texts import encoded
 from sandbox.records import record
-
-MAX_EXPECTED: Final = 10_000
-"""Most places that one edit changes."""
 
 MAX_LINES: Final = 20
 """Most line numbers that a refusal gives."""

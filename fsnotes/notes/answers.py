@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from fsnotes.notes.arguments import Change
+from fsnotes.notes.bounds import DESCRIBE_NOTES, FIND_NOTES, MAX_DIFF_JSON, MAX_NOT_KEPT
 from fsnotes.notes.commands import (
     AppendNote,
     Command,
@@ -50,8 +52,6 @@ from fsnotes.notes.commands import (
     TrashNote,
     TrashPage,
 )
-from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NOT_KEPT, Change
-from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.globs import composed
 from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
 from fsnotes.notes.link_answers import answers_links, answers_targets

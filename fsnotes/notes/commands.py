@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, TypeVar
 
+from fsnotes.notes.assignments import Assignment
 from fsnotes.notes.move_replies import LeftAlone, Moved, Relinked, Surveyed
-from fsnotes.notes.properties import Assignment
 from fsnotes.notes.replies import (
     DIRECTIONS,
     MAX_POSITION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fsnotes.errors import InvalidArgument, NoteTooLarge
+from fsnotes.notes.arguments import content_of
 from fsnotes.notes.commands import Created, CreateNote
 from fsnotes.notes.etags import etag
 from fsnotes.notes.places import new_note
@@ -29,14 +29,3 @@ def create(
         with room.taking(vacancy.path, Growth(len(data), vacancy.missing, written=len(data))):
             root.create(vacancy.path, data)
     return Created(str(vacancy.path), etag(data), len(data))
-
-
-def content_of(command: CreateNote, *, most: int) -> bytes:
-    """Return the bytes of the note to be made. Raises InvalidArgument and NoteTooLarge. Opens nothing."""
-    try:
-        data = command.content.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidArgument("content", "it has a lone surrogate, which is no character") from None
-    if len(data) > most:
-        raise NoteTooLarge(command.path, limit=most)
-    return data

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from fsnotes.notes.bounds import MAX_DIFF_CHARACTERS
 from fsnotes.notes.fitting import CONTINUES, shared
 from fsnotes.notes.hunks import LF, Block, above, below, blocks, hunks, lines_of
 from fsnotes.notes.splices import Splice
 from sandbox.records import record
 
-MAX_CHARACTERS: Final = 8_000
+MAX_CHARACTERS: Final = MAX_DIFF_CHARACTERS
 MAX_LINE: Final = 1_000
 """Most characters of a diff, and of one line in it."""
 

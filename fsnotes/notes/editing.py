@@ -11,8 +11,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from fsnotes.errors import InvalidArgument, NoteChanged
-from fsnotes.notes.additions import Position, add
+from fsnotes.errors import NoteChanged
+from fsnotes.notes.additions import add
+from fsnotes.notes.arguments import Change, Position, check_arguments
+from fsnotes.notes.bounds import MAX_DIFF_JSON, MAX_NAME, MAX_NOT_KEPT
 from fsnotes.notes.commands import AppendNote, Edited, EditNote, SetProperties
 from fsnotes.notes.diffs import MAX_CHARACTERS, Diff, diff
 from fsnotes.notes.etags import etag
@@ -31,19 +33,6 @@ from sandbox.records import record
 
 ATTEMPTS: Final = 3
 """How often a change is computed anew for a note that another program keeps saving."""
-
-MAX_DIFF_JSON: Final = 10_000
-"""Most characters of a diff as JSON: with a path of nothing but escapes beside it, a result stays below 40,000."""
-
-MAX_NOT_KEPT: Final = 10
-"""Most names of what could not be kept; one more says how many there are besides."""
-
-MAX_NAME: Final = 100
-"""Most characters of such a name."""
-
-Change = EditNote | AppendNote | SetProperties
-
-_POSITIONS: Final = frozenset(position.value for position in Position)
 
 
 @record
@@ -71,21 +60,6 @@ class _Plan:
             absent=self.absent,
             not_kept=names_of(not_kept),
         )
-
-
-def check_arguments(command: Change) -> None:
-    """Raise InvalidArgument for what can be seen to mean nothing before anything is opened."""
-    match command:
-        case EditNote(old_text=None, heading=None):
-            raise InvalidArgument("oldText", "it is required where no heading is given")
-        case EditNote(old_text=""):
-            raise InvalidArgument("oldText", "it is empty")
-        case EditNote(old_text=None, expected=expected) if expected != 1:
-            raise InvalidArgument("expectedMatches", "it is for oldText, which is not given")
-        case SetProperties(assign=(), remove=()):
-            raise InvalidArgument("set", "it is required where nothing is unset")
-        case AppendNote(position=position) if position not in _POSITIONS:
-            raise InvalidArgument("position", "it is neither start nor end")
 
 
 def change(workspace: Workspace, scope: Scope, command: Change, *, abandoned: Callable[[], bool]) -> Edited:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from fsnotes.errors import InvalidArgument, NotAllowed
+from fsnotes.notes.bounds import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.commands import Described, DescribeNotes, FindNotes, Found, Match, NoteSummary, Skipped
 from fsnotes.notes.etags import etag
 from fsnotes.notes.model import fold, is_note, stem
@@ -22,8 +23,6 @@ from sandbox.errors import InvalidPath, Missing, NotAFolder, SandboxError
 from sandbox.names import RelPath
 from sandbox.root import Root
 
-DESCRIBE_NOTES: Final = 64
-FIND_NOTES: Final = 200
 FIND_ENTRIES: Final = 2_000
 READ_BYTES: Final = 1_048_576
 """A call begins no further note once it has read this much."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+from fsnotes.notes.bounds import MAX_TARGETS
 from fsnotes.notes.commands import FindLinks, FindTargets, LinkFound, LinksFound, TargetsFound
 from fsnotes.notes.globs import composed
-from fsnotes.notes.linking import MAX_TARGETS
 from fsnotes.notes.places import is_reading
 
 _MAX_LINKS: Final = 2**31

@@ -11,6 +11,7 @@ from typing import Final
 
 from fsnotes.errors import NoteNotFound, PathRefused
 from fsnotes.notes.begun import Scanned
+from fsnotes.notes.bounds import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.catalogue import Resolution, in_order, style_of
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.fragments import Landmarks
@@ -27,12 +28,6 @@ from fsnotes.notes.workspace import Workspace
 from sandbox.errors import Missing, NotAFolder, SandboxError
 from sandbox.names import ROOT, RelPath
 from sandbox.root import Root
-
-MAX_TARGETS: Final = 10
-"""Most files that are named for one link."""
-
-MAX_SHOWN: Final = 200
-"""Characters of a link, and of its fragment, that are shown."""
 
 _MOST_ORDERED: Final = 1_000
 

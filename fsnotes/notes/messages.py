@@ -13,8 +13,7 @@ import json
 import re
 from typing import Any, Final, cast, get_args
 
-from fsnotes.notes import diffs
-from fsnotes.notes.anchors import MAX_EXPECTED
+from fsnotes.notes.bounds import MAX_DIFF_CHARACTERS, MAX_EXPECTED, MAX_KEY, MAX_NAME, MAX_SHOWN
 from fsnotes.notes.commands import (
     MAX_POSITION,
     MAX_TITLE,
@@ -43,13 +42,10 @@ from fsnotes.notes.commands import (
     SweepTemporaries,
     TrashNote,
 )
-from fsnotes.notes.editing import MAX_NAME
 from fsnotes.notes.etags import is_etag
 from fsnotes.notes.index.bounds import MAX_CHARACTERS
 from fsnotes.notes.index_commands import KeepIndex, MatchPaths, SearchIndex, SearchPaths
-from fsnotes.notes.linking import MAX_SHOWN
 from fsnotes.notes.move_replies import LEFT_REASONS, MAX_LINK, is_catalogue_digest, is_move_mark
-from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.replies import MAX_MARK, PHASES, is_generation
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.shapes import (
@@ -64,7 +60,7 @@ from fsnotes.notes.shapes import (
     one_of,
     text_of,
 )
-from fsnotes.notes.tags import MAX_LENGTH
+from fsnotes.notes.tag_keys import MAX_LENGTH
 from sandbox.errors import SandboxError
 from sandbox.names import MAX_PATH_BYTES, RelPath, is_entry_name
 from sandbox.records import fields
@@ -108,7 +104,7 @@ COMMANDS: Final[tuple[type[Command[Any]], ...]] = (
 
 _MAX_COUNT: Final = 2**31
 
-MAX_DIFF: Final = diffs.MAX_CHARACTERS + 1_000
+MAX_DIFF: Final = MAX_DIFF_CHARACTERS + 1_000
 """Longest diff: with the last header, and the marks of what is left out."""
 
 MAX_MOMENT: Final = 2**63 * 1_000_000_000

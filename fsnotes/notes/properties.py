@@ -24,6 +24,7 @@ from typing import Final, Literal
 
 from fsnotes.errors import InvalidArgument, InvalidYaml
 from fsnotes.notes import frontmatter, property_flow, property_keys, property_lines, property_values
+from fsnotes.notes.assignments import Assignment
 from fsnotes.notes.frontmatter import BOM, MAX_BYTES
 from fsnotes.notes.property_changes import (
     CannotCut,
@@ -58,14 +59,6 @@ _FIRST_BREAK: Final = re.compile(rb"\r\n|\r|\n")
 _NOTHING_LEFT: Final = re.compile(r"[ \t\r\n]*+(?:\{[ \t\r\n]*+\})?[ \t\r\n]*+")
 
 _Argument = Literal["set", "unset"]
-
-
-@record
-class Assignment:
-    """A property that is to be set: its *key*, and its *value* as YAML text."""
-
-    key: str
-    value: str
 
 
 @record

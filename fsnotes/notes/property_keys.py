@@ -12,6 +12,7 @@ import re
 import unicodedata
 from typing import Final
 
+from fsnotes.notes.bounds import MAX_KEY
 from fsnotes.notes.property_reasons import (
     KEY_EMPTY,
     KEY_IS_MERGE,
@@ -20,9 +21,6 @@ from fsnotes.notes.property_reasons import (
     KEY_UNPRINTABLE,
     numbered,
 )
-
-MAX_KEY: Final = 256
-"""Longest key, in characters. YAML's own bound for a key on one line is 1,024."""
 
 MERGE: Final = "<<"
 """The key with which YAML merges one mapping into another; it names no property."""

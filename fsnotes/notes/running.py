@@ -5,37 +5,15 @@ For programs that use this package as a library. Who serves callers bounds and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
-from fsnotes.errors import Abandoned, NotCounted
 from fsnotes.notes.commands import Command, ReplyT
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.scope import EVERYWHERE, Scope
 from fsnotes.notes.workspace import Workspace
-from sandbox.locking import never
 from sandbox.records import replace
-
-MAX_COUNTING: Final = 5_000
-"""Calls in which a command may do what has to be done first; the next one goes on with it."""
-
-
-def until_counted(
-    work: Callable[[], ReplyT], *, abandoned: Callable[[], bool] = never, is_late: Callable[[], bool] = never
-) -> ReplyT:
-    """Do *work*, again and again while it only does what has to be done first, a short while each time.
-
-    Raises NotCounted once *is_late*: what has been done by then is not lost to the next call.
-    """
-    for _ in range(MAX_COUNTING):
-        try:
-            return work()
-        except NotCounted:
-            if abandoned():
-                raise Abandoned from None
-            if is_late():
-                raise
-    raise NotCounted
 
 
 def run(workspace: Workspace, command: Command[ReplyT], *, scope: Scope = EVERYWHERE) -> ReplyT:

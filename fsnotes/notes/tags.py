@@ -17,13 +17,11 @@ from typing import Final, NamedTuple
 from fsnotes.errors import InvalidYaml
 from fsnotes.notes import frontmatter
 from fsnotes.notes.markdown.inlines import inlines
-from fsnotes.notes.markdown.tags import level_of
 from fsnotes.notes.markdown.walk import blocks
 from fsnotes.notes.model import fold
 from fsnotes.notes.property_reading import read_properties
+from fsnotes.notes.tag_keys import MAX_LENGTH
 from fsnotes.notes.texts import decoded
-
-MAX_LENGTH: Final = 200
 
 MAX_TAGS: Final = 2_000
 """Different tags of one note, those above them among them, as they are spelled; a note with more is not counted."""
@@ -63,17 +61,6 @@ def has_tag(data: bytes, key: str, *, path: str) -> bool:
     within = f"{key}/"
     found = (fold(name) for name in _names(data, path) if len(name) <= MAX_LENGTH)
     return any(each == key or each.startswith(within) for each in found)
-
-
-def key_of(text: str) -> str | None:
-    """Return the compared form of the tag, or the level of nested tags, that *text* is, with or without its `#`."""
-    level = level_of(text)
-    return None if level is None else fold(level)
-
-
-def prefix_of(text: str) -> str:
-    """Return the compared form of what tags may begin with, with or without a `#` before it."""
-    return fold(text.removeprefix("#"))
 
 
 def counted(names: Iterable[str]) -> tuple[TagUse, ...]:

@@ -37,8 +37,7 @@ class ServerSettings:
     """How the server is run.
 
     *max_calls*: how many calls of tools run at once; None for what the workspaces need. *drain_seconds*: how long
-    calls in flight may take once the end has come. *legacy*: whether clients of older revisions are served; on stdio
-    alone.
+    calls in flight may take once the end has come. *legacy*: whether clients of older revisions are served.
     """
 
     read_only: bool = False

@@ -78,7 +78,7 @@ def serve_stdio(product: Product, settings: ServerSettings | None = None) -> int
         connection.welcome(
             Peer(
                 front.caller,
-                Commands(product.settings, product.workspaces),
+                Commands(product.settings, product.workspaces, product.principal),
                 connection.send,
                 read_only=settings.read_only,
                 answer_seconds=product.settings.confirm_ttl_seconds,

@@ -7,7 +7,6 @@ are fixed: nothing of what a worker wrote gets into them.
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -20,6 +19,7 @@ from sandbox.errors import (
     WorkerHung,
     WorkerLimit,
 )
+from sandbox.records import record
 
 # The outer half of a worker with namespaces answers for the inner one as a shell does.
 _MIRRORED: Final = 128
@@ -53,7 +53,7 @@ _ERRORS: Final[dict[Ending, type[WorkerFailed]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """The end of one worker."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from sandbox.jail.endings import Ending
+from sandbox.records import record
 
 
 class Happening(StrEnum):
@@ -20,7 +20,7 @@ class Happening(StrEnum):
     CLEARED = "cleared"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One happening, by the jail's clock. *why* is a fixed text or a level; *ending* says of which kind an end is."""
 

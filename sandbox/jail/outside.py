@@ -13,12 +13,11 @@ has itself, as in a container, says nothing about what a worker added. So the fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.jail.report import Layer, LayerName, LayerState, Report
 from sandbox.jail.spec import Limits
-from sandbox.records import replace
+from sandbox.records import record, replace
 
 SECCOMP_FILTER: Final = 2
 _MAX_BYTES: Final = 1 << 16
@@ -34,7 +33,7 @@ UNSEEN: Final[tuple[LayerName, ...]] = ("landlock",)
 """Layers about which only the worker's own proof can be had."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seen:
     """A worker as the kernel describes it to others."""
 

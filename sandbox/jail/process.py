@@ -20,11 +20,12 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Final, cast
-
-import psutil
+from typing import TYPE_CHECKING, Final, cast
 
 from sandbox.jail.endings import LOST
+
+if TYPE_CHECKING:
+    import psutil
 
 ENVIRONMENT: Final = {"LANG": "C.UTF-8"}
 """All that a worker has in its environment."""
@@ -113,6 +114,8 @@ class WorkerProcess:
             raise
         cast(io.FileIO, self._child.stdin).close()
         self.pid = self._child.pid
+        import psutil  # takes a tenth of a worker's start, and is loaded while it starts
+
         self.serving = psutil.Process(self.pid)
         self._handle = _open_handle(self.pid)
         self._status: int | None = None
@@ -196,11 +199,15 @@ def _open_handle(pid: int) -> int | None:
 
 
 def _kill(process: psutil.Process) -> None:
+    import psutil
+
     with contextlib.suppress(psutil.Error):
         process.kill()
 
 
 def _is_dead(process: psutil.Process) -> bool:
+    import psutil
+
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.Error:

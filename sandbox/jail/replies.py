@@ -5,16 +5,16 @@ Whether what a result holds is what its caller may see is decided far above.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.jail.channel import BadFrame, FrameFault, decode
+from sandbox.records import record
 
 MAX_KIND: Final = 200
 """Characters of the name of an exception's class."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Raised:
     """The handler raised: the class of the exception and its plain fields."""
 

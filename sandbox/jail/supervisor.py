@@ -10,7 +10,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.errors import Abandoned, JailBusy, WorkerBreach, WorkerCrashed, WorkerLimit
@@ -27,6 +26,7 @@ from sandbox.jail.turns import Turns
 from sandbox.jail.watching import Sample
 from sandbox.jail.worker import RESERVED
 from sandbox.locking import never
+from sandbox.records import record
 
 LEAST_SECONDS: Final = 0.01
 """A call that has less than this left when its turn comes is not sent: it would only kill a healthy worker."""
@@ -37,7 +37,7 @@ STOP_SECONDS: Final = 1.0
 """How long `stop` waits for a worker that has been killed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recycling:
     """When a healthy worker is replaced: after so many calls, or above so many resident bytes."""
 

@@ -7,13 +7,11 @@ Open files and connections of a jailed worker cannot be seen without more rights
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
-
-import psutil
 
 from sandbox.jail.endings import Ended, Ending
 from sandbox.jail.process import WorkerProcess
+from sandbox.records import record
 
 NO_INNER_HALF: Final = Ended(Ending.BREACH, "the worker does not have the process that its report speaks of")
 HIDDEN: Final = Ended(
@@ -30,7 +28,7 @@ _CPU_SHARE: Final = 0.5  # of the limit of its life, after which a worker is rep
 _IDLE_SHARE: Final = 0.3  # of a processor, which nobody uses who waits for a request
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """The serving half of a worker at one moment: resident bytes, processor seconds of its life, threads."""
 
@@ -39,7 +37,7 @@ class Sample:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Glance:
     """What was seen of a worker, and whether a call was in it."""
 
@@ -70,6 +68,8 @@ def children(pid: int) -> list[int]:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as listing:
             return [int(number) for number in listing.read(4_096).split()]
     except (FileNotFoundError, ProcessLookupError, PermissionError):
+        import psutil
+
         # Kernels may lack the list; then every process of the host must be looked at (a millisecond for 30).
         try:
             return [child.pid for child in psutil.Process(pid).children()]
@@ -88,6 +88,8 @@ def find_inner(process: WorkerProcess, *, split: bool) -> Ended | None:
         return HIDDEN
     if len(found) != 1:
         return NO_INNER_HALF
+    import psutil  # a worker is there, so it has been loaded
+
     try:
         process.attend(psutil.Process(found[0]))
     except psutil.Error:
@@ -106,6 +108,8 @@ def _hides_processes() -> bool:
 
 def look(process: WorkerProcess) -> Sample | Ended | None:
     """Return what *process* uses, or why it must end; None when it is gone."""
+    import psutil
+
     serving = process.serving
     expected = [] if serving.pid == process.pid else [serving.pid]
     try:

@@ -31,6 +31,9 @@ class Room:
 SLOW = ("dataclasses", "inspect", "logging", "random", "subprocess", "traceback")
 """What a worker does without: each costs its start milliseconds."""
 
+EVERYWHERE = ("sandbox.records",)
+"""What every room may use besides: how a value is made, which loads nothing else."""
+
 ERRORS, LEXICAL = "fsnotes.errors", ("sandbox.errors", "sandbox.names", "sandbox.uris")
 
 ROOMS: dict[str, Room] = {
@@ -372,6 +375,13 @@ LAZY: dict[tuple[str, str], str] = {
         "fsnotes.admission",
         "fsnotes.identity.jwts",
     ): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
+    ("fsnotes.config", "tomllib"): "only who has a configuration file needs it",
+    ("fsnotes.http_settings", "ipaddress"): "only who serves HTTP names a host",
+    ("fsnotes.http_settings", "fsnotes.addresses"): "only who takes JWTs names URLs",
+    ("fsnotes.completions", "urllib.parse"): "only a client completes URIs",
+    ("fsnotes.wiring", "fsnotes.admission"): "only who serves HTTP tells callers apart",
+    ("sandbox.jail.process", "psutil"): "loaded while the first worker starts, and not before it",
+    ("sandbox.jail.watching", "psutil"): "the same",
     ("sandbox.names", "pathvalidate"): "30 ms, and only making something needs it",
     ("sandbox.root", "sandbox.watcher"): "workers watch nothing, and what they load costs their start",
     ("fsnotes.notes.frontmatter", "ruamel.yaml"): "most notes have no frontmatter that must be parsed",
@@ -387,6 +397,8 @@ LAZY: dict[tuple[str, str], str] = {
         "fsnotes.notes.asking",
         "fsnotes.notes.combed",
     ): "RE2, which only a search by a regular expression needs",
+    ("fsnotes.runners", "fsnotes.notes.handlers"): "what parses notes: 40 ms, and in a jail only workers do",
+    ("fsnotes.runners", "fsnotes.notes.workspace"): "the same",
     ("fsnotes.runners", "fsnotes.notes.indexer"): "SQLite, and only a server keeps an index",
     ("fsnotes.wiring", "fsnotes.jailing"): "a third of a start, and without a jail nothing of it is needed",
     ("fsnotes.confirm.sealing", "cryptography"): "only a confirmation needs it, and reading must start fast",
@@ -550,7 +562,8 @@ def _judge(module: str, room: Room, item: Import) -> list[str]:
         if room_of(target) is None:
             found.append(f"{target} belongs to no room of the table")
         elif room_of(target) != room_of(module) and not any(
-            target == entry if entry == "fsnotes" else within(target, entry) for entry in room.below
+            target == entry if entry == "fsnotes" else within(target, entry)
+            for entry in (*EVERYWHERE, *room.below)
         ):
             found.append(f"imports {target}")
         for (who, what), names in NAMES.items():
@@ -637,6 +650,7 @@ def test_every_lazy_import_that_is_allowed_exists(entry: tuple[str, str]) -> Non
         ("fsnotes.access.grants", "from sandbox.root import Root"),
         ("fsnotes.confirm.flow", "from fsnotes.access import Grant"),
         ("fsnotes.confirm.flow", "from sandbox.names import display"),
+        ("fsnotes.confirm.flow", "from sandbox import record"),
         ("fsnotes.confirm.flow", "import fsnotes.notes.commands"),
         ("fsnotes.runners", "from fsnotes.access import Access"),
         ("fsnotes.runners", "import fsnotes.access"),
@@ -705,6 +719,7 @@ def test_checker_sees_what_is_forbidden(module: str, source: str) -> None:
         ),
         ("fsnotes.cli.serve", "def f():\n    from fsnotes.server import serve_stdio"),
         ("fsnotes.__main__", "from fsnotes.cli import main"),
+        ("fsnotes.confirm.flow", "from sandbox.records import record"),
     ],
 )
 def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) -> None:
@@ -727,7 +742,10 @@ def test_checker_lets_the_nearest_allowed_import_pass(module: str, source: str) 
         ("fsnotes.notes.index.answering", ("mcp", "pydantic", "anyio", "asyncio", "psutil", "re2", *SLOW)),
         ("fsnotes.notes.index.combing", ("mcp", "pydantic", "anyio", "asyncio", "psutil", *SLOW)),
         ("sandbox.jail.entry", ("fsnotes", "psutil", "pathvalidate", *SLOW)),
-        ("fsnotes.confirm", ("mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes", "fsnotes.access")),
+        (
+            "fsnotes.confirm",
+            ("mcp", "pydantic", "anyio", *LEXICAL, "sandbox.root", "fsnotes.notes", "fsnotes.access"),
+        ),
         ("fsnotes.identity.tokens", ("jwt", "mcp", "cryptography", "http", "ssl", "socket", "fsnotes.notes")),
         ("fsnotes.service", ("mcp", "mcp_types", "pydantic", "anyio", "asyncio")),
         ("fsnotes.server", ("mcp", "mcp_types", "pydantic", "anyio", "opentelemetry", "uvicorn")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import re
 import tomllib
@@ -17,6 +16,7 @@ from fsnotes.cli.arguments import parser
 from fsnotes.config import Choices, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
 from fsnotes.http_settings import HttpSettings
+from sandbox.records import fields
 from tests.cli.shell import ROOT, Done, Shell
 
 PAGE = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
@@ -53,9 +53,8 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least = '[[workspace]]\nname = "notes"\npath = "~/Notes"\n[[grant]]\nprincipal = "local:alice"\n'
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
-    fields = {field.name for field in dataclasses.fields(Settings)}
-    assert len(fields | {field.name for field in dataclasses.fields(WorkspaceSettings)}) == 23
-    assert len(dataclasses.fields(HttpSettings)) == len(tomllib.loads(WHOLE)["http"])
+    assert len({*fields(Settings), *fields(WorkspaceSettings)}) == 23
+    assert len(fields(HttpSettings)) == len(tomllib.loads(WHOLE)["http"])
     assert settings(WHOLE) != settings(EXAMPLE)
 
 

@@ -123,17 +123,6 @@ def test_serve_refuses_a_state_folder_inside_what_it_serves(shell: Shell) -> Non
     assert list(shell.vault.iterdir()) == []
 
 
-def test_older_clients_are_served_over_stdio_alone(shell: Shell) -> None:
-    """What is asked for and cannot be had is refused, also by the file; the default asks for nothing."""
-    line = "fsnotes: invalid_argument: --legacy on: clients of older revisions are served over stdio alone\n"
-    assert shell.call("serve", "Notes", "--transport", "http", "--legacy", "on") == Done(2, "", line)
-    for choice in ("on", "off"):
-        assert shell.run("serve", "Notes", "--jail", "off", "--legacy", choice) == Done(0)
-    shell.configure("[server]\nlegacy = true\n")
-    assert shell.call("serve", "Notes", "--transport", "http") == Done(2, "", line)
-    assert shell.run("serve", "Notes", "--jail", "off") == Done(0)
-
-
 def test_serve_refuses_flags_of_the_other_transport(shell: Shell) -> None:
     for flag, value in (("--host", "127.0.0.1"), ("--port", "8931"), ("--path", "/mcp")):
         done = shell.call("serve", "Notes", flag, value)

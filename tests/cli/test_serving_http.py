@@ -16,6 +16,8 @@ import pytest
 from fsnotes.calls import local_principal
 from tests.cli.shell import SECONDS, Done, Shell, refused, serving
 from tests.server.http.raw import Raw, ping
+from tests.server.older import NEWEST, opening
+from tests.server.older import call as older_call
 from tests.server.wire import call
 
 HTTP = ("--transport", "http")
@@ -76,6 +78,35 @@ def test_the_path_and_the_limits_of_the_file_hold_and_flags_win(shell: Shell) ->
             assert raw.post(b"x" * 4097, host, path="/b/c").status == 413
     with served(shell) as (_, port), Raw(port) as raw:
         assert raw.get("/healthz").status == 421
+
+
+@pytest.mark.parametrize(
+    ("flags", "file", "is_served"),
+    [
+        ((), "", False),
+        (("--legacy", "on"), "", True),
+        (("--workers", "2"), "[server]\nlegacy = true\n", True),
+        (("--legacy", "off"), "[server]\nlegacy = true\n", False),
+    ],
+)
+def test_older_clients_are_served_where_somebody_has_switched_them_on(
+    shell: Shell, flags: tuple[str, ...], file: str, is_served: bool
+) -> None:
+    shell.configure(file)
+    shell.write("a.md", "# A\n")
+    fields = {"MCP-Protocol-Version": NEWEST, "Mcp-Method": None, "Mcp-Name": None}
+    delete = older_call(2, "notes_delete", {"workspaceUri": shell.vault.as_uri(), "title": "A"})
+    with served(shell, *flags) as (_, port), Raw(port) as raw:
+        opened = raw.post(opening(), {**fields, "MCP-Protocol-Version": None})
+        assert (opened.status, opened.field("mcp-session-id")) == (200 if is_served else 400, None)
+        answer = raw.post(delete, fields)
+        if is_served:
+            text = answer.message["result"]["content"][0]["text"]
+            assert text.endswith(f": fsnotes delete -w {shell.vault} -- A")
+        else:
+            assert (opened.code, answer.code) == (-32022, -32602)
+        assert raw.call("notes_workspaces").status == 200
+    assert (shell.vault / "a.md").read_text() == "# A\n"
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +21,7 @@ from fsnotes.confirm.state import (
     verify,
 )
 from fsnotes.errors import InvalidState
+from sandbox.records import replace
 
 NOW = 1_800_000_000
 LEDGER = "ab" * 16

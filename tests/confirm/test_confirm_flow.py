@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from fsnotes.errors import (
     TooManyMatches,
     Unavailable,
 )
+from sandbox.records import replace
 
 NOW = 1_800_000_000.25
 ARGUMENTS = {"workspaceUri": "file:///home/me/Notes", "title": "TPS report"}

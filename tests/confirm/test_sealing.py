@@ -182,7 +182,8 @@ import json, sys
 from fsnotes.confirm import Confirmations, KeyRing, Ledger
 Confirmations(KeyRing.open(sys.argv[1] + "/keys.json"), Ledger.open(sys.argv[1] + "/ledger.sqlite3"),
               ttl=300, decline_memory=60)
-names = ("cryptography", "sqlite3", "psutil", "mcp", "pydantic", "anyio", "sandbox", "fsnotes.notes")
+names = ("cryptography", "sqlite3", "psutil", "mcp", "pydantic", "anyio", "sandbox.names",
+         "sandbox.root", "fsnotes.notes")
 print(json.dumps([name for name in names if name in sys.modules]))
 """
     done = subprocess.run(

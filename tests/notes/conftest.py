@@ -20,10 +20,10 @@ import pytest
 from fsnotes import jailed
 from fsnotes.notes import finding, link_walk, scanning, stretches, surveying
 from fsnotes.notes.commands import Command, ReplyT
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.messages import encode_command
 from fsnotes.notes.opening import RUN, WorkerOptions
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.jail.report import Level

@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import Any, cast
 
 from fsnotes.notes.commands import AppendNote, Command
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.handlers import handle
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.names import ROOT

@@ -15,8 +15,8 @@ from pathlib import Path
 from fsnotes.errors import FsnotesError
 from fsnotes.notes import frontmatter
 from fsnotes.notes.commands import AppendNote, Assignment, EditNote, Moved, SetProperties
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.handlers import handle
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.names import ROOT, check_new_name

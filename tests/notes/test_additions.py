@@ -7,7 +7,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from fsnotes.errors import InvalidArgument, NoteTooLarge, NotText
-from fsnotes.notes.additions import Position, add
+from fsnotes.notes.additions import add
+from fsnotes.notes.arguments import Position
 from fsnotes.notes.seams import draws_in
 from fsnotes.notes.sections import stretch
 from fsnotes.notes.splices import apply, inverse

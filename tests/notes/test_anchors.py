@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fsnotes.errors import AnchorCount, AnchorNotFound, InvalidArgument
 from fsnotes.failures import describe
-from fsnotes.notes.anchors import MAX_EXPECTED, MAX_LINES, find
+from fsnotes.notes.anchors import MAX_LINES, find
+from fsnotes.notes.bounds import MAX_EXPECTED
 from sandbox.names import is_deceptive
 from tests.notes.strange_notes import BOM, lf, notes, offsets
 

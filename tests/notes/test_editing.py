@@ -23,8 +23,9 @@ from fsnotes.errors import (
     PathRefused,
     ReadOnlyNote,
 )
+from fsnotes.notes.bounds import MAX_DIFF_JSON, MAX_NAME
 from fsnotes.notes.commands import AppendNote, Assignment, Edited, EditNote, SetProperties
-from fsnotes.notes.editing import MAX_DIFF_JSON, MAX_NAME, names_of
+from fsnotes.notes.editing import names_of
 from fsnotes.notes.etags import etag
 from sandbox.policy import Links, Policy, Quota
 from sandbox.records import replace

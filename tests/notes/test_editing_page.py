@@ -11,8 +11,9 @@ import pytest
 
 from fsnotes.errors import AmbiguousHeading, AnchorCount, AnchorNotFound, NoteChanged, NoteNotFound
 from fsnotes.failures import describe
-from fsnotes.notes.additions import Position, add
-from fsnotes.notes.anchors import MAX_EXPECTED
+from fsnotes.notes.additions import add
+from fsnotes.notes.arguments import Position
+from fsnotes.notes.bounds import MAX_EXPECTED
 from fsnotes.notes.commands import EditNote, Scope
 from fsnotes.notes.diffs import MAX_CHARACTERS, MAX_LINE, diff
 from fsnotes.notes.handlers import handle

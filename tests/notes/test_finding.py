@@ -8,9 +8,10 @@ import pytest
 
 from fsnotes.errors import InvalidArgument
 from fsnotes.notes import finding
+from fsnotes.notes.bounds import DESCRIBE_NOTES, FIND_NOTES
 from fsnotes.notes.commands import DescribeNotes, FindNotes, Match, NoteSummary
 from fsnotes.notes.etags import etag
-from fsnotes.notes.finding import DESCRIBE_NOTES, FIND_NOTES, READ_BYTES
+from fsnotes.notes.finding import READ_BYTES
 from fsnotes.notes.scope import Scope
 from sandbox.names import ROOT
 from tests.notes.conftest import Vault

@@ -11,7 +11,8 @@ import pytest
 
 from fsnotes.errors import AmbiguousHeading, AnchorCount, AnchorNotFound, NoteNotFound
 from fsnotes.notes import frontmatter
-from fsnotes.notes.additions import Position, add
+from fsnotes.notes.additions import add
+from fsnotes.notes.arguments import Position
 from fsnotes.notes.diffs import diff
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.sections import stretch

@@ -8,8 +8,9 @@ from contextlib import suppress
 import pytest
 
 from fsnotes.errors import AnchorCount, AnchorNotFound
-from fsnotes.notes.additions import Position, add
+from fsnotes.notes.additions import add
 from fsnotes.notes.anchors import find
+from fsnotes.notes.arguments import Position
 from fsnotes.notes.diffs import diff
 from fsnotes.notes.replacements import replace, replace_body
 from fsnotes.notes.splices import Splice, apply, inverse

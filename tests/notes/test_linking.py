@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from fsnotes.errors import AmbiguousNote, NotCounted, NoteNotFound, NotText, PathRefused
 from fsnotes.notes import begun, linking, stretches
+from fsnotes.notes.bounds import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.commands import FindLinks, LinkFound, LinksFound
 from fsnotes.notes.handlers import handle
 from fsnotes.notes.link_walk import LEAST_LINKS
-from fsnotes.notes.linking import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from fsnotes.notes.bounds import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.catalogue import Catalogue, Style, in_order
 from fsnotes.notes.commands import DIRECTIONS
 from fsnotes.notes.fragments import Landmarks
-from fsnotes.notes.linking import MAX_SHOWN, MAX_TARGETS
 from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.relinking import Reason, Relinking
 from fsnotes.notes.splices import apply
-from fsnotes.notes.tags import MAX_LENGTH, MAX_TAGS, tags_of
+from fsnotes.notes.tag_keys import MAX_LENGTH
+from fsnotes.notes.tags import MAX_TAGS, tags_of
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/links.md").read_text(encoding="utf-8")
 LEADING = re.findall(r"^\| `(!?\[[^`]*)` \| ((?:`[^` ]+`|, )+|nothing) \|$", PAGE, re.MULTILINE)

@@ -12,9 +12,9 @@ import pytest
 
 from fsnotes.errors import FsnotesError, InvalidArgument, InvalidYaml, NotText
 from fsnotes.notes import frontmatter
+from fsnotes.notes.bounds import MAX_KEY
 from fsnotes.notes.frontmatter import MAX_BYTES
 from fsnotes.notes.properties import MAX_CHANGES, Assignment, edit
-from fsnotes.notes.property_keys import MAX_KEY
 from fsnotes.notes.property_reasons import (
     IN_BRACES,
     KEY_ALIKE,

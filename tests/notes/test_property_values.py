@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import ruamel.yaml
 
-from fsnotes.notes.property_keys import MAX_KEY, fault, fault_of_new, written
+from fsnotes.notes.bounds import MAX_KEY
+from fsnotes.notes.property_keys import fault, fault_of_new, written
 from fsnotes.notes.property_reasons import (
     VALUE_HAS_COMMENT,
     VALUE_LOOKS_LIKE_TEXT,

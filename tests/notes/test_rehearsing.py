@@ -16,8 +16,8 @@ import pytest
 from fsnotes.errors import FsnotesError, InvalidArgument, TooMuchToRelink, Unavailable
 from fsnotes.notes import journal
 from fsnotes.notes.commands import Command, ReplyT
+from fsnotes.notes.counting import until_counted
 from fsnotes.notes.handlers import handle
-from fsnotes.notes.running import until_counted
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.names import ROOT

@@ -17,9 +17,9 @@ from fsnotes.notes import (
     Scope,
     SearchNotes,
     Workspace,
+    counting,
     run,
     run_through,
-    running,
 )
 from sandbox import RelPath, Root
 
@@ -86,15 +86,15 @@ def test_what_only_counts_is_run_again_until_it_is_done(monkeypatch: pytest.Monk
             raise NotCounted
         return "done"
 
-    assert (running.until_counted(work), len(tries)) == ("done", 3)
+    assert (counting.until_counted(work), len(tries)) == ("done", 3)
     tries.clear()
     with pytest.raises(Abandoned):
-        running.until_counted(work, abandoned=lambda: True)
+        counting.until_counted(work, abandoned=lambda: True)
     tries.clear()
     with pytest.raises(NotCounted):
-        running.until_counted(work, is_late=lambda: True)
+        counting.until_counted(work, is_late=lambda: True)
     tries.clear()
-    monkeypatch.setattr(running, "MAX_COUNTING", 2)
+    monkeypatch.setattr(counting, "MAX_COUNTING", 2)
     with pytest.raises(NotCounted):
-        running.until_counted(work)
+        counting.until_counted(work)
     assert len(tries) == 2

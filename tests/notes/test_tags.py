@@ -10,16 +10,14 @@ from fsnotes.errors import InvalidYaml, NotText
 from fsnotes.notes.markdown.inlines import inlines
 from fsnotes.notes.markdown.walk import blocks
 from fsnotes.notes.property_reading import read_properties
+from fsnotes.notes.tag_keys import MAX_LENGTH, key_of, prefix_of
 from fsnotes.notes.tags import (
-    MAX_LENGTH,
     MAX_TAGS,
     TagUse,
     TooManyTags,
     counted,
     has_tag,
-    key_of,
     lineage,
-    prefix_of,
     tags_of,
 )
 from tests.notes.strange_notes import notes

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fsnotes import wiring
-from fsnotes.access import Workspace
+from fsnotes.access import Principal, Workspace
 from fsnotes.calls import local_principal
 from fsnotes.cli.arguments import parser
 from fsnotes.config import Choices, load
@@ -24,6 +24,7 @@ from tests.cli.shell import FSNOTES, Shell, Terminal
 from tests.server.older import call, open_with
 from tests.server.wire import Wire
 
+LOCAL = local_principal()
 HOSTILE = [
     "it's",
     '"; touch pwned; "',
@@ -86,10 +87,11 @@ def test_every_shell_reads_a_word_back_as_it_was(name: str, tmp_path: Path) -> N
 )  # fmt: skip
 def test_what_does_not_show_is_in_no_command(hidden: str) -> None:
     commands = Commands(
-        load(Choices(folders=("/tmp",)), principal=local_principal(), environ={}, home="/"), [NOTES]
+        load(Choices(folders=("/tmp",)), principal=LOCAL, environ={}, home="/"), [NOTES], LOCAL
     )
-    assert commands.delete("file:///tmp", f"a{hidden}touch pwned") is None
-    assert commands.delete("file:///tmp", "a touch pwned") == "fsnotes delete -w /tmp -- 'a touch pwned'"
+    assert commands.delete("file:///tmp", f"a{hidden}touch pwned", caller=LOCAL) is None
+    shown = commands.delete("file:///tmp", "a touch pwned", caller=LOCAL)
+    assert shown == "fsnotes delete -w /tmp -- 'a touch pwned'"
 
 
 @pytest.mark.parametrize(
@@ -114,11 +116,12 @@ NOTES = Workspace("tmp", (FileUri.parse("file:///tmp"),))
 
 def test_a_workspace_that_is_not_served_is_in_no_command() -> None:
     commands = Commands(
-        load(Choices(folders=("/tmp",)), principal=local_principal(), environ={}, home="/"), [NOTES]
+        load(Choices(folders=("/tmp",)), principal=LOCAL, environ={}, home="/"), [NOTES], LOCAL
     )
     for uri in ("file:///tmp/x", "file:///", "tmp", "", "http://x/tmp"):
-        assert commands.delete(uri, "a") is None
-    assert commands.delete("file://localhost/tmp/", "a") is not None
+        assert commands.delete(uri, "a", caller=LOCAL) is None
+        assert commands.delete(uri, "a", caller=Principal("token:ci")) is None
+    assert commands.delete("file://localhost/tmp/", "a", caller=LOCAL) is not None
 
 
 def configured(shell: Shell, name: str, path: str) -> Path:
@@ -157,7 +160,9 @@ def test_the_command_means_the_same_workspace_configuration_and_state(
     )
     product = wiring.build(settings)
     try:
-        command = Commands(settings, product.workspaces).delete(shell.vault.as_uri(), "-x")
+        command = Commands(settings, product.workspaces, LOCAL).delete(
+            shell.vault.as_uri(), "-x", caller=LOCAL
+        )
     finally:
         product.close()
     assert command is not None

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from fsnotes.audit import lines as lines_module
 from fsnotes.audit.entries import FIELDS, parse
 from fsnotes.audit.rotation import ignore, rotate
 from fsnotes.errors import Unavailable
+from sandbox.records import replace
 from tests.service.logs import event, files, history, lines
 
 TEXT = st.text(max_size=30) | st.sampled_from(["x" * 4095, "é" * 2000, "\u202e\x1b[2J\n", " ", "", "\ud800"])

@@ -10,9 +10,11 @@ import pytest
 from fsnotes.access import Principal, Right, Rule
 from fsnotes.config import Choices, Origin, Settings, WorkspaceSettings, load
 from fsnotes.errors import ConfigurationError
+from fsnotes.folders import Seen
 from fsnotes.state import StateFolder
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import HardLinks, Links, Mounts, Policy, Quota
+from sandbox.records import replace
 
 ME = Principal("local:me")
 
@@ -27,7 +29,7 @@ def test_home_alone_is_enough(tmp_path: Path) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()
     settings = load(Choices(folders=(str(folder),)), principal=ME, environ={}, home=str(tmp_path / "home"))
-    assert settings == Settings(
+    assert replace(settings, seen=Seen()) == Settings(
         state_dir=str(tmp_path / "home/.local/state/fsnotes"),
         workspaces=(WorkspaceSettings("Notes", str(folder), str(folder), Policy(), ()),),
         rules=(Rule("local:me", "Notes", ROOT, frozenset(Right)),),
@@ -70,7 +72,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
         allow = ["read", "delete"]
         """,
     )
-    assert settings == Settings(
+    assert replace(settings, seen=Seen()) == Settings(
         state_dir=str(tmp_path / "state"),
         workspaces=(
             WorkspaceSettings(

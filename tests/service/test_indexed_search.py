@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -25,6 +24,7 @@ from fsnotes.hits import NotesFound
 from fsnotes.service import Service
 from sandbox.errors import WatchUnavailable
 from sandbox.policy import Links, Policy
+from sandbox.records import replace
 from tests.examples import examples
 from tests.notes.index import oracle
 from tests.service.conftest import ALICE, BOB, Household

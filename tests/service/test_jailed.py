@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -59,6 +59,7 @@ from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links, Policy
+from sandbox.records import replace
 from sandbox.root import Place
 from sandbox.uris import FileUri
 from tests.disk import Tree

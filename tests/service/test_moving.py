@@ -31,7 +31,7 @@ from fsnotes.errors import (
     Unavailable,
 )
 from fsnotes.failures import describe
-from fsnotes.notes import journal, move_plans, moving, running
+from fsnotes.notes import counting, journal, move_plans, moving
 from fsnotes.notes.commands import Command, MoveNotes, SurveyMove
 from fsnotes.notes.etags import etag
 from fsnotes.notes.move_work import work_of
@@ -698,7 +698,7 @@ def test_a_call_that_only_finished_an_interrupted_move_says_so(
             service.move(ALICE, inline.uri, "p/a", "b")
     before = inline.files()
     with monkeypatch.context() as patched:
-        patched.setattr(running, "MAX_COUNTING", 1)
+        patched.setattr(counting, "MAX_COUNTING", 1)
         with pytest.raises(NotCounted) as refused:
             service.append(ALICE, inline.uri, "log", "more")
     assert inline.files() != before

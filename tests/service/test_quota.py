@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,13 +14,14 @@ from fsnotes.access import Right
 from fsnotes.config import WorkspaceSettings
 from fsnotes.errors import Abandoned, NoRoom, NotCounted
 from fsnotes.failures import describe
-from fsnotes.notes import room, running
+from fsnotes.notes import counting, room
 from fsnotes.outcomes import Deletion
 from fsnotes.workers import Worker
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec
 from sandbox.jail.supervisor import Jail
 from sandbox.policy import Quota
+from sandbox.records import replace
 from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 PEBIBYTE = 1 << 50
@@ -155,7 +155,7 @@ def test_a_caller_that_goes_while_it_is_counted_changes_nothing_and_the_next_cou
 def test_a_count_without_end_is_busy_and_goes_on_with_the_next_call(
     inline: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "MAX_COUNTING", 20)
+    monkeypatch.setattr(counting, "MAX_COUNTING", 20)
     inline.quota = Quota(max_entries=100)
     for number in range(50):
         inline.write(f"{number}.md")

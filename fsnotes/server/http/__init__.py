@@ -2,8 +2,8 @@
 
 `connections` and `heads` decide what is a request and `presence` whether its client is still there, `hosts`, `callers`
 and `limits` whether it is let in, `bodies` and `headers` what it says, `app` in which order; `replies` and `exchanges`
-send what the front answers, `listening` and `serving` run it. With several processes, `parent` keeps them and `child`
-is what each knows of it.
+send what the front answers, or `legacy` to older clients, `listening` and `serving` run it. With several processes,
+`parent` keeps them and `child` is what each knows of it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -39,6 +39,7 @@ from fsnotes.server.http.headers import accepts, disagreement, is_json
 from fsnotes.server.http.hosts import Hosts, Origins
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.replies import JSON, Reply, Send, later, line, message
+from fsnotes.server.legacy import Stateless
 from fsnotes.server.listening import LISTEN
 from fsnotes.server.loading import LARGE_FRAME
 
@@ -69,8 +70,10 @@ class HttpApp:
         limits: Limits,
         max_message_bytes: int,
         body_seconds: float,
+        older: Stateless | None = None,
     ) -> None:
         self._front = front
+        self._older = older
         self._path = path.encode("ascii")
         self._hosts = hosts
         self._origins = origins
@@ -202,10 +205,42 @@ class HttpApp:
             return parse_frame(body)
         return await parsed
 
+    async def _older_request(
+        self,
+        older: Stateless,
+        revision: str,
+        exchange: Exchange,
+        request: Request,
+        flight: Flight,
+    ) -> Reply | None:
+        """Answer a request of an older *revision*: by one JSON object, errors too, as a message that was taken."""
+        exchange.entry.asked(request.id, request.method if older.knows(request.method) else None, flight)
+        if not accepts(exchange.headers, JSON):
+            return line(406, "Answers are application/json")
+        if not older.is_work(request.method):
+            return replace(_answered(exchange, await older.answer(request, flight, revision)), status=200)
+        flight.refusal = self._limits.begin(flight.principal)
+        self._flights.add(flight)
+        try:
+            with Watch(exchange, flight):
+                answer = await older.answer(request, flight, revision)
+            if not flight.abandoned:
+                await exchange.reply(replace(_answered(exchange, answer), status=200))
+        finally:
+            self._flights.discard(flight)
+            if flight.refusal is None:
+                self._limits.end(flight.principal)
+        return None
+
     async def _request(
         self, exchange: Exchange, principal: Principal, request: Request, wait: int
     ) -> Reply | _Opened | None:
         flight = Flight(principal)
+        older = self._older
+        if older is not None and (revision := older.revision(request, exchange.headers)) is not None:
+            if wait:  # only who says beforehand that it is a call gets here, and these say nothing
+                return _too_often(wait)
+            return await self._older_request(older, revision, exchange, request, flight)
         exchange.entry.asked(
             request.id, request.method if self._front.knows(request.method) else None, flight
         )

@@ -24,6 +24,7 @@ from fsnotes.server.http.connections import Bounds, Connection, connections_with
 from fsnotes.server.http.hosts import Hosts, Origins, default_hosts
 from fsnotes.server.http.limits import Limits
 from fsnotes.server.http.listening import BACKLOG
+from fsnotes.server.legacy import Commands, Stateless
 from fsnotes.server.loading import ServerSettings, front_of
 
 if TYPE_CHECKING:
@@ -89,6 +90,10 @@ def serve_http(
     rate = http.calls_per_second
     if rate is None and authenticator is not None:
         rate = DEFAULT_RATE
+    older = None
+    if settings.legacy:
+        commands = Commands(product.settings, product.workspaces, product.principal)
+        older = Stateless(front.caller, commands, read_only=settings.read_only)
     app = HttpApp(
         front,
         path=http.path,
@@ -104,6 +109,7 @@ def serve_http(
         ),
         max_message_bytes=settings.max_message_bytes,
         body_seconds=http.body_seconds,
+        older=older,
     )
     shown = f"[{http.host}]" if ":" in http.host else http.host
     logger.info("serving on http://%s:%d%s", shown, port, http.path)

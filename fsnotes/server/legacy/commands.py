@@ -1,7 +1,7 @@
 """Decides which command a person is told to run where a client can show no form, so that it is safe to paste.
 
-It names the workspace, and what else this server was told that another command would not know. What the caller has
-chosen in it is data in every shell that people paste into: POSIX shells, zsh and fish.
+It names the workspace, and to the user who started the server what else that was told which another command would not
+know. What the caller has chosen in it is data in every shell that people paste into: POSIX shells, zsh and fish.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from fsnotes.access import Principal
 from fsnotes.config import Settings
 from sandbox.errors import InvalidUri
 from sandbox.names import unseen
@@ -30,23 +31,33 @@ class Served(Protocol):
 
 
 class Commands:
-    """The commands of a server with these *settings*, which serves these *workspaces*."""
+    """The commands of a server with these *settings*, which serves these *workspaces* and was started by *local*."""
 
-    def __init__(self, settings: Settings, workspaces: Sequence[Served]) -> None:
+    def __init__(self, settings: Settings, workspaces: Sequence[Served], local: Principal) -> None:
         self._settings = settings
         self._workspaces = tuple(workspaces)
+        self._local = local
 
-    def delete(self, workspace_uri: str, title: str) -> str | None:
+    def delete(self, workspace_uri: str, title: str, *, caller: Principal) -> str | None:
         """Return the command that deletes what *title* names, once the person who runs it confirms.
+
+        Another *caller* than the one who started the server learns nothing of this host: the command has the folder
+        from their own words, which means the same notes whatever else is configured.
 
         None where a part of it has characters that do not show, or a line end: what a person cannot see they should
         not paste, and a terminal takes some of them for keys.
         """
-        place = self._place(workspace_uri)
+        try:
+            uri = FileUri.parse(workspace_uri)
+        except InvalidUri:
+            return None
+        place = self._place(uri)
         if place is None:
             return None
-        origin = self._settings.origin
-        said = {"-w": place, "--config": origin.config, "--state-dir": origin.state_dir}
+        said: dict[str, str | None] = {"-w": "/" + "/".join(uri.parts)}
+        if caller == self._local:
+            origin = self._settings.origin
+            said = {"-w": place, "--config": origin.config, "--state-dir": origin.state_dir}
         words = ["fsnotes", "delete"]
         for flag, value in said.items():
             if value is not None:
@@ -56,12 +67,8 @@ class Commands:
             return None
         return " ".join(map(quoted, words))
 
-    def _place(self, workspace_uri: str) -> str | None:
+    def _place(self, uri: FileUri) -> str | None:
         """Return what `-w` takes: the folder, where this server was given that, else the configured name."""
-        try:
-            uri = FileUri.parse(workspace_uri)
-        except InvalidUri:
-            return None
         names = [each.name for each in self._workspaces if each.is_named_by(uri)]
         for workspace in self._settings.workspaces:
             if workspace.name in names:

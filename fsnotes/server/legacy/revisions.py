@@ -1,21 +1,24 @@
-"""Decides what is said differently in the revisions that begin with a handshake: the opening, and shapes.
+"""Decides which revision a request is of, and what those that begin with a handshake say differently.
 
-Sources: the pages "Lifecycle", "Tools" and "Elicitation" and the schema of revisions 2025-11-25 and 2025-06-18.
+Sources: the pages "Lifecycle", "Transports", "Tools" and "Elicitation" and the schema of revisions 2025-11-25 and
+2025-06-18.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
 import fsnotes
 from fsnotes.server import front
 from fsnotes.server.envelope import CAPABILITIES_KEY, INVALID_PARAMS, VERSION_KEY, Refusal
-from fsnotes.server.frames import Params
+from fsnotes.server.frames import Params, Request
 from fsnotes.server.front import INSTRUCTIONS, NAME
 from fsnotes.server.results import Result
 
 NEWEST: Final = "2025-11-25"
-REVISIONS: Final = (NEWEST, "2025-06-18")
+OLDEST: Final = "2025-06-18"
+REVISIONS: Final = (NEWEST, OLDEST)
 
 _WITH_MODES: Final = frozenset({NEWEST})
 """The revisions in which a form is one mode of several; before that there was nothing else."""
@@ -44,6 +47,29 @@ def is_modern(params: Params | None) -> bool:
     """Say whether a request has, or tries to have, an envelope of the revisions that need no handshake."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, dict) and (VERSION_KEY in meta or CAPABILITIES_KEY in meta)
+
+
+class Fields(Protocol):
+    """The header fields of an HTTP request, as far as they matter here."""
+
+    def all(self, name: bytes) -> Sequence[bytes]:
+        """Return the values of each field *name*, which is in lower case."""
+
+
+_SPOKEN: Final[dict[tuple[bytes, ...], str]] = {(each.encode("ascii"),): each for each in REVISIONS}
+
+
+def posted_revision(request: Request, fields: Fields) -> str | None:
+    """Return the older revision that *request*, which came alone over HTTP, is of; None where it is of none.
+
+    Its envelope decides first, as everywhere. Then the headers: those that only today's revision has, and
+    `MCP-Protocol-Version`, once and one of ours. Clients that say no version are taken for the oldest; what is
+    answered here has the same shape in 2025-03-26, which those pages have a server assume then.
+    """
+    if is_modern(request.params) or fields.all(b"mcp-method") or fields.all(b"mcp-name"):
+        return None
+    said = tuple(fields.all(b"mcp-protocol-version"))
+    return _SPOKEN.get(said) if said else OLDEST
 
 
 def open_session(params: Params | None) -> Session | Refusal:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
 import encodings.idna  # noqa: F401 - imported late by its name, and the interpreter may be out of reach then
 import importlib
 import json
@@ -30,6 +29,7 @@ from sandbox.jail import outside
 from sandbox.jail.lockdown import lock_down
 from sandbox.jail.report import Level
 from sandbox.jail.spec import JailSpec, Limits, Plan
+from sandbox.records import fields
 from tests.sandbox.jail import descriptors, hosts
 from tests.sandbox.jail.attempts import Target
 
@@ -198,7 +198,7 @@ def innermost(process: int) -> int:
 def describe(worker: int) -> dict[str, Any] | None:
     """Return what the product sees of a worker, as JSON."""
     seen = outside.look(worker)
-    return None if seen is None else dataclasses.asdict(seen)
+    return None if seen is None else {name: getattr(seen, name) for name in fields(type(seen))}
 
 
 def serve(order: Order, channel: socket.socket, process: int) -> dict[str, Any] | None:

@@ -76,7 +76,7 @@ def test_worker_runs_exactly_the_modules_that_the_parent_has(yard: Yard, layout:
     ours = {name: getattr(module, "__file__", None) for name, module in sys.modules.items()}
     both = {name: file for name, file in theirs.items() if ours.get(name) is not None}
     assert {name: ours[name] for name in both} == both
-    assert both.keys() >= {"sandbox.root", "sandbox.jail.worker", "json", "threading"}
+    assert both.keys() >= {"sandbox.records", "sandbox.jail.worker", "json", "threading"}
     folders = (sysconfig.get_path("stdlib") + "/", sysconfig.get_path("platstdlib") + "/", REPOSITORY + "/")
     assert [file for file in theirs.values() if not file.startswith(folders)] == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sandbox.jail import outside
 from sandbox.jail.outside import Seen, confirm, inherited, look
 from sandbox.jail.report import LAYERS, Layer, LayerState, Report
 from sandbox.jail.spec import Limits
+from sandbox.records import replace
 from tests.mounts import REPOSITORY
 from tests.sandbox.jail.conftest import need
 

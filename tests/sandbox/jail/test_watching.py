@@ -48,7 +48,7 @@ def test_an_inner_half_that_nobody_can_see_is_no_fault_of_the_worker(monkeypatch
 
 def test_a_worker_that_is_gone_by_then_has_broken_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(monkeypatch, found=[], hidden=False, status=-9) is GONE
-    monkeypatch.setattr(watching.psutil, "Process", gone)
+    monkeypatch.setattr(psutil, "Process", gone)
     assert find(monkeypatch, found=[1 << 22], hidden=False, status=-9) is GONE
     assert find(monkeypatch, found=[1 << 22], hidden=False, status=None) is NO_INNER_HALF
     assert find(monkeypatch, found=[1, 2], hidden=False, status=None) is NO_INNER_HALF
@@ -68,7 +68,7 @@ def test_children_that_nobody_may_see_are_none(monkeypatch: pytest.MonkeyPatch, 
         raise error
 
     monkeypatch.setattr("builtins.open", refuse)
-    monkeypatch.setattr(watching.psutil, "Process", gone)
+    monkeypatch.setattr(psutil, "Process", gone)
     assert watching.children(1) == []
     assert watching._hides_processes()
 

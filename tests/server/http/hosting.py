@@ -17,7 +17,7 @@ from typing import Any, cast
 from fsnotes import wiring
 from fsnotes.access import Principal
 from fsnotes.calls import local_principal
-from fsnotes.config import Choices, load
+from fsnotes.config import Choices, Settings, load
 from fsnotes.http_settings import HttpSettings
 from fsnotes.identity import Authenticator, Unauthenticated
 from fsnotes.server import ServerSettings
@@ -84,7 +84,10 @@ def main() -> int:
         product.keep_indexes()
     else:
         product = SimpleNamespace(
-            service=ScriptedService(folder), principal=Principal("local:scripted"), workspaces=()
+            service=ScriptedService(folder),
+            principal=Principal("local:scripted"),
+            settings=Settings(state_dir="/"),
+            workspaces=(),
         )
     callers = Callers(folder, issued=how["auth"] == "issued") if how.get("auth") else None
     listening = bind(http, authenticated=callers is not None)
@@ -94,7 +97,9 @@ def main() -> int:
     print(listening.getsockname()[1], flush=True)
     code = serve_http(
         product,
-        ServerSettings(max_message_bytes=how.get("max_message_bytes", 65_536)),
+        ServerSettings(
+            max_message_bytes=how.get("max_message_bytes", 65_536), legacy=how.get("legacy", False)
+        ),
         http,
         listening=listening,
         authenticator=cast("Authenticator | None", callers),

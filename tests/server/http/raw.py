@@ -72,7 +72,7 @@ def posted(
     if isinstance(body, dict) and "method" in body:
         named |= {"MCP-Protocol-Version": VERSION, "Mcp-Method": body["method"]}
         if body["method"] == "tools/call":
-            named["Mcp-Name"] = body["params"]["name"]
+            named["Mcp-Name"] = body["params"].get("name")
     if bearer is not None:
         named["Authorization"] = f"Bearer {bearer}"
     carried = {**named, **(fields or {})}
