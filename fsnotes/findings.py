@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from fsnotes.config import WorkspaceSettings
 from fsnotes.custody import NO_PART
+from fsnotes.policies import policies
 from fsnotes.quarantine import Mark
-from fsnotes.wiring import policies
 from sandbox.features import Features
 from sandbox.filesystem import FileSystem
 from sandbox.jail.hiring import missing

@@ -25,6 +25,7 @@ from fsnotes.freshness import Progress
 from fsnotes.indexing import boot_id, keepers, watching
 from fsnotes.notes.index_commands import KeepIndex
 from fsnotes.notes.replies import Skipped
+from fsnotes.policies import policies
 from fsnotes.quarantine import Quarantine
 from fsnotes.runners import GuardedRunner, InlineRunner, Runner
 from fsnotes.service import Service
@@ -383,20 +384,3 @@ class _Confirming:
             ttl=self._settings.confirm_ttl_seconds,
             decline_memory=self._settings.decline_memory_seconds,
         )
-
-
-def policies(workspace: WorkspaceSettings) -> dict[str, str | int]:
-    """Return the policies of *workspace* as they are shown, and the bounds of its quota that are set."""
-    policy, quota = workspace.policy, workspace.quota
-    bounds = {
-        "maxBytes": quota.max_bytes,
-        "maxEntries": quota.max_entries,
-        "minFreeBytes": quota.min_free_bytes,
-    }
-    return {
-        "symlinks": policy.links.value,
-        "hardlinks": policy.hard_links.value,
-        "mounts": policy.mounts.value,
-        "maxNoteBytes": policy.max_file_bytes,
-        **{name: bound for name, bound in bounds.items() if bound is not None},
-    }

@@ -6,7 +6,7 @@ objects are acceptable there. The package has never heard of a note.
 
 from __future__ import annotations
 
-from importlib import import_module
+import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(home), name)
+    found: object = getattr(importlib.import_module(home), name)
     globals()[name] = found
     return found
 
@@ -86,3 +86,8 @@ __all__ = [
     "ignore",
     "is_entry_name",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return what is exported, with what is loaded."""
+    return sorted({*globals(), *__all__})

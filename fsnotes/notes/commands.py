@@ -27,22 +27,17 @@ from fsnotes.notes.replies import (
     NoteStat,
     NoteSummary,
     NoteText,
-    Receipt,
     Reply,
-    Restored,
     Scanned,
     Searched,
     Skipped,
-    Swept,
     TagCount,
     TagsCounted,
     TargetsFound,
-    Trashed,
-    TrashEntry,
-    TrashPage,
     by_reason,
 )
 from fsnotes.notes.scope import Scope
+from fsnotes.notes.trash_replies import Receipt, Restored, Swept, Trashed, TrashEntry, TrashPage
 from sandbox.records import record
 
 __all__ = [

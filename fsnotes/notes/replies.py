@@ -8,6 +8,7 @@ from typing import Final
 
 from fsnotes import vocabulary
 from fsnotes.notes.move_replies import Moved, Surveyed
+from fsnotes.notes.trash_replies import Receipt, Restored, Swept, Trashed, TrashPage
 from sandbox.records import record
 
 MAX_TITLE: Final = 1000
@@ -327,54 +328,6 @@ class Edited:
     places: int | None
     absent: tuple[str, ...]
     not_kept: tuple[str, ...]
-
-
-@record
-class Trashed:
-    """The note that is in the trash."""
-
-    path: str
-    entry: str
-
-
-@record
-class Receipt:
-    """Whether the entry holds the note that was to be deleted."""
-
-    found: bool
-
-
-@record
-class TrashEntry:
-    """A deleted note. *deleted_at* is the time in the entry's name, ISO 8601 with `Z`."""
-
-    trash_id: str
-    path: str
-    deleted_at: str
-    size: int
-
-
-@record
-class TrashPage:
-    """Deleted notes, newest first."""
-
-    entries: tuple[TrashEntry, ...]
-    resume: str | None
-
-
-@record
-class Restored:
-    """The note that is back."""
-
-    path: str
-    etag: str
-
-
-@record
-class Swept:
-    """How many temporaries of killed writes went to the trash."""
-
-    moved: int
 
 
 Reply = (

@@ -17,8 +17,7 @@ import sandbox.jail
 from tests.architecture.test_layers import ROOT
 
 LIBRARIES = [sandbox, sandbox.jail, fsnotes.notes]
-LATE = [sandbox.jail, fsnotes.notes]
-"""Those whose names are loaded when they are first used."""
+"""Their names are loaded when they are first used."""
 
 
 def _written(module: ModuleType) -> dict[str, str]:
@@ -44,20 +43,20 @@ def test_an_export_is_what_its_home_has_as_a_type_checker_sees_it(module: Module
         assert getattr(module, name) is getattr(importlib.import_module(home), name)
 
 
-@pytest.mark.parametrize("module", LATE, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", LIBRARIES, ids=lambda module: module.__name__)
 def test_no_export_has_the_name_of_a_module(module: ModuleType) -> None:
     """Python would put the module in its place as soon as somebody loads it."""
     assert set(module.__all__).isdisjoint(each.name for each in pkgutil.iter_modules(module.__path__))
     assert set(module.__all__) <= set(dir(module))
 
 
-@pytest.mark.parametrize("module", LATE, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", LIBRARIES, ids=lambda module: module.__name__)
 def test_other_names_are_not_there(module: ModuleType) -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = module.nothing
 
 
-@pytest.mark.parametrize("module", LATE, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", LIBRARIES, ids=lambda module: module.__name__)
 def test_loading_the_library_loads_nothing_of_it(module: ModuleType) -> None:
     name = module.__name__
     code = f"import sys, {name}\nprint(*[each for each in sys.modules if each.startswith('{name}.')])"

@@ -87,6 +87,7 @@ ROOMS: dict[str, Room] = {
             "sandbox.policy",
         )
     ),
+    "fsnotes.policies": Room(("fsnotes.config",)),
     "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
     "fsnotes.audit": Room((ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.renaming")),
@@ -283,6 +284,7 @@ ROOMS: dict[str, Room] = {
             "fsnotes.indexing",
             "fsnotes.jailing",
             "fsnotes.notes",
+            "fsnotes.policies",
             "fsnotes.quarantine",
             "fsnotes.runners",
             "fsnotes.service",
@@ -293,7 +295,7 @@ ROOMS: dict[str, Room] = {
         )
     ),
     "fsnotes.findings": Room(
-        ("fsnotes.config", "fsnotes.custody", "fsnotes.quarantine", "fsnotes.wiring", "sandbox")
+        ("fsnotes.config", "fsnotes.custody", "fsnotes.policies", "fsnotes.quarantine", "sandbox")
     ),
     "fsnotes.diagnosis": Room(
         (

@@ -53,7 +53,7 @@ def test_the_example_has_every_default_and_is_what_stands_without_it(shell: Shel
     least = '[[workspace]]\nname = "notes"\npath = "~/Notes"\n[[grant]]\nprincipal = "local:alice"\n'
     least += 'workspace = "notes"\nallow = ["read", "write", "delete"]\n'
     assert settings(EXAMPLE) == settings(least)
-    assert len({*fields(Settings), *fields(WorkspaceSettings)}) == 23
+    assert len({*fields(Settings), *fields(WorkspaceSettings)}) == 25
     assert len(fields(HttpSettings)) == len(tomllib.loads(WHOLE)["http"])
     assert settings(WHOLE) != settings(EXAMPLE)
 

@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fsnotes.config import WorkspaceSettings
+from fsnotes.policies import policies
 from fsnotes.server.front import tool_list
 from fsnotes.server.tool import Tool
 from fsnotes.server.tools import TOOLS, offered
-from fsnotes.wiring import policies
 from sandbox.policy import Quota
 
 NAMES = [
