@@ -7,7 +7,6 @@ in `wiring.py`.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Final
 from fsnotes.access import Principal, Right, Rule
 from fsnotes.errors import ConfigurationError
 from fsnotes.http_settings import HttpSettings, read_http
-from fsnotes.tables import Table, one_of, positive
+from fsnotes.tables import Table, one_of, parse_toml, positive, shown
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath, display
 from sandbox.policy import MOST_ENTRIES, HardLinks, Links, Mounts, Policy, Quota
@@ -110,7 +109,7 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     told = choices.config or _from_home(environ.get("FSNOTES_CONFIG"), home) or None
     source = choices.source or read_source(choices.config, environ=environ, home=home)
     path = source.path
-    file = _File(_toml(source), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
+    file = _File(_document(source), home=home, base=os.path.dirname(os.path.abspath(path))) if path else None
     stated = choices.state_dir or _from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
     state = stated or (file.state_dir if file else None)
     settings = Settings(
@@ -184,11 +183,8 @@ def read_source(config: str | None, *, environ: Mapping[str, str], home: str) ->
     return Source(path, data)
 
 
-def _toml(source: Source) -> dict[str, Any]:
-    try:
-        return tomllib.loads(source.data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"configuration {display(source.path or '')}: {error}") from error
+def _document(source: Source) -> dict[str, Any]:
+    return parse_toml(source.data, f"configuration {display(source.path or '')}")
 
 
 class _File:
@@ -200,7 +196,7 @@ class _File:
         known = {"server", "jail", "confirm", "workspace", "grant", "http", "audit"}
         for key in document:
             if key not in known:
-                raise ConfigurationError(f"the configuration has no table {key!r}")
+                raise ConfigurationError(f"the configuration has no table {shown(key)}")
         self._server = Table(document.get("server", {}), "server")
         self._jail = Table(document.get("jail", {}), "jail")
         self._confirm = Table(document.get("confirm", {}), "confirm")
@@ -270,7 +266,7 @@ class _File:
         names = [workspace.name for workspace in workspaces]
         for name in names:
             if names.count(name) > 1:
-                raise ConfigurationError(f"[[workspace]] name {name!r} is used twice")
+                raise ConfigurationError(f"[[workspace]] name {shown(name)} is used twice")
         rules = tuple(self._rule(table, names) for table in self._grants)
         _check_links(workspaces, rules)
         return replace(settings, workspaces=workspaces, rules=rules)
@@ -301,7 +297,7 @@ class _File:
         principal = table.need("principal", str)
         workspace = table.need("workspace", str)
         if workspace not in names:
-            raise ConfigurationError(f"[[grant]] workspace: there is no workspace {workspace!r}")
+            raise ConfigurationError(f"[[grant]] workspace: there is no workspace {shown(workspace)}")
         if not principal or not principal.isprintable():
             raise ConfigurationError("[[grant]] principal: a printable name is expected")
         try:
