@@ -43,7 +43,7 @@ def uris(data: bytes) -> None:
     assert not any(mark in part for part in uri.parts for mark in _FORBIDDEN)
     for again in (
         FileUri.parse(str(uri)),
-        FileUri.parse(f"{uri}/"),
+        FileUri.parse(f"{uri}/" if uri.parts else str(uri)),
         FileUri.from_path("/" + "/".join(uri.parts)),
     ):
         assert again == uri
