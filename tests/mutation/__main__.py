@@ -102,6 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("module", type=Path)
     parser.add_argument("tests", nargs="+")
+    parser.add_argument("--lines", type=int, nargs="*", help="try only changes in these lines")
     parser.add_argument("--least", type=float, default=95.0)
     chosen = parser.parse_args()
     assert hypothesis.__version__  # loaded here, once for all
@@ -114,6 +115,8 @@ def main() -> int:
     survivors: list[Mutant] = []
     total = 0
     for mutant in mutants(source):
+        if chosen.lines and mutant.line not in chosen.lines:
+            continue
         total += 1
         if run(chosen.module, mutant.tree, chosen.tests, seconds=seconds) == PASSED:
             survivors.append(mutant)

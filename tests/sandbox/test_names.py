@@ -22,8 +22,10 @@ from sandbox.names import (
     TRASH_FOLDER,
     RelPath,
     check_new_name,
+    component_of,
     display,
     is_deceptive,
+    is_entry_name,
     is_hidden,
 )
 
@@ -61,6 +63,47 @@ def test_nearest_existing_name_is_accepted_as_it_is(text: str) -> None:
     assert (str(path), path.parts, path.encoded()) == (text, tuple(text.split("/")), text.encode())
 
 
+def test_the_bounds_and_our_own_names_are_those_that_others_rely_on() -> None:
+    """Those of Linux's limits.h for names and paths; entries of the trash and temporaries outlive the process."""
+    assert (MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES) == (64, 255, 4095)
+    assert (OWN_PREFIX, TRASH_FOLDER) == (".~fsn-", ".trash")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("20260131T235959Z-" + "0123456789abcdef" * 2, True),
+        ("20260131T235959Z-" + "0123456789ABCDEF" * 2, False),
+        ("20260131T235959Z-" + "0" * 31, False),
+        ("20260131T235959Z-" + "0" * 33, False),
+        ("2026013T1235959Z-" + "0" * 32, False),
+        ("٢٠٢٦0131T235959Z-" + "0" * 32, False),
+        (" 20260131T235959Z-" + "0" * 32, False),
+        ("20260131T235959Z-" + "0" * 32 + "\n", False),
+        ("", False),
+    ],
+)
+def test_an_entry_of_the_trash_has_a_name_of_one_form(name: str, is_one: bool) -> None:
+    assert is_entry_name(name) is is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "component"),
+    [
+        (b"a", "a"),
+        (b"caf\xc3\xa9", "café"),
+        (b"caf\xe9", None),
+        (b"..", None),
+        (b"a\\b", None),
+        (b"", None),
+        ("é".encode() * 127, "é" * 127),
+        ("é".encode() * 128, None),
+    ],
+)
+def test_a_name_on_the_disk_is_a_component_or_none(name: bytes, component: str | None) -> None:
+    assert component_of(name) == component
+
+
 def test_longest_path_is_accepted_and_one_byte_more_is_refused() -> None:
     longest = "/".join(["é" * 127] * 16)  # 16 * 254 bytes and 15 slashes
     assert len(longest.encode()) == 4079
@@ -68,6 +111,19 @@ def test_longest_path_is_accepted_and_one_byte_more_is_refused() -> None:
     assert len(RelPath.parse(exact).encoded()) == MAX_PATH_BYTES
     with pytest.raises(InvalidPath):
         RelPath.parse(exact + "x")
+
+
+def test_a_text_of_the_longest_path_is_parsed_and_one_character_more_is_not() -> None:
+    longest = "/".join(["n" * 255] * 15 + ["n" * 127, "n" * 127])
+    assert len(longest) == MAX_PATH_BYTES
+    assert str(RelPath.parse(longest)) == longest
+    with pytest.raises(InvalidPath):
+        RelPath.parse(longest + "n")
+
+
+def test_a_folder_that_is_all_of_the_disk_is_a_traversal() -> None:
+    with pytest.raises(Traversal):
+        RelPath.parse_folder("/")
 
 
 @pytest.mark.parametrize(

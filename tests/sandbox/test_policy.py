@@ -18,6 +18,15 @@ def status(*, kind: int = stat.S_IFREG, names: int = 1, size: int = 0) -> os.sta
     return os.stat_result((kind | 0o600, 7, 1, names, 0, 0, size, 0, 0, 0))
 
 
+def test_the_words_and_the_most_entries_are_those_of_the_configuration() -> None:
+    assert [each.value for each in (*Links, *HardLinks, *Mounts)] == [
+        *("refuse", "within"),
+        *("refuse", "allow"),
+        *("refuse", "allow"),
+    ]
+    assert MOST_ENTRIES == 10_000_000
+
+
 def test_the_defaults_are_the_strictest() -> None:
     assert Policy() == Policy(Links.REFUSE, HardLinks.REFUSE, Mounts.REFUSE, 1_048_576, 200_000)
     assert Quota() == Quota(None, None, None)
