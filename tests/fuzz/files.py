@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+from fsnotes import quarantine
 from fsnotes.access import Principal
 from fsnotes.audit import lines
 from fsnotes.audit.entries import FIELDS, Entry, Wanted, parse
 from fsnotes.audit.reading import History
 from fsnotes.config import Choices, Settings, Source, load
 from fsnotes.errors import ConfigurationError
+from fsnotes.notes import journal
+from fsnotes.state import StateFolder
 from sandbox import mounts as table
+from sandbox.names import RelPath
 from tests.fuzz.supply import Supply
 
 MOST_SAID = 2_000
@@ -119,3 +125,48 @@ def mounts(data: bytes) -> None:
         inside = (mount.point.rstrip(b"/") + b"/").startswith(os.fsencode(folder).rstrip(b"/") + b"/")
         above = (os.fsencode(folder).rstrip(b"/") + b"/").startswith(mount.point.rstrip(b"/") + b"/")
         assert inside or above
+
+
+_ETAG = "e" * 32
+_PARTS = ("version", "source", "target", "inode", "happened", "notes", "a/b.md", "a.md", "../a", _ETAG, "x")
+
+
+def journals(data: bytes) -> None:
+    """The journal of a move is what we write, or none; what is read can be written again."""
+    supply = Supply(data)
+    shape: Any = {
+        "version": 1, "source": "a.md", "target": "b/a.md", "inode": 7, "happened": supply.flag(),
+        "notes": [["c.md", _ETAG, _ETAG, [[0, 1, "x"], [2, 2, ""]]]],
+    }  # fmt: skip
+    if supply.flag():
+        shape["notes"][0][supply.below(4)] = supply.json(_PARTS)
+    else:
+        shape[supply.pick(_PARTS)] = supply.json(_PARTS)
+    for written in (data, json.dumps(shape).encode()):
+        try:
+            entry = journal._decode(written)
+        except ValueError:
+            continue
+        assert journal._decode(journal._encode(entry)) == entry
+        for path in (entry.source, entry.target, *(each.path for each in entry.rewritings)):
+            assert RelPath.parse(str(path)) == path
+
+
+@cache
+def _state() -> StateFolder:
+    return StateFolder(str(_home() / "state"))
+
+
+def quarantines(data: bytes) -> None:
+    """A mark of a quarantine says whose it is, or is damaged and stands all the same."""
+    supply = Supply(data)
+    shape: Any = {"workspace": "n", "path": "/n", "since": 1.5, "why": "because"}
+    shape[supply.pick((*shape, "more"))] = supply.json(("n", "/n", "\ud800", "x" * 5_000))
+    for written in (data, json.dumps(shape).encode()):
+        mark = quarantine._parse(written)
+        assert str(mark)
+        if mark.path is None:
+            assert mark == quarantine.Mark(quarantine.DAMAGED)
+        else:
+            assert _state().identify(mark.path)
+            assert quarantine._parse(quarantine._encode(mark)) == mark

@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "markdown": ("markdown", "repeated"),
     "edits": ("splices", "links"),
     "search": ("queries", "matching", "regexes"),
-    "files": ("config", "audit", "mounts"),
+    "files": ("config", "audit", "mounts", "journals", "quarantines"),
     "index": ("index",),
 }
 """The modules of this folder, and the harnesses in each."""
