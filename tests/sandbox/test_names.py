@@ -467,6 +467,55 @@ def _read_back(shown: str) -> str:
     return text
 
 
+def test_every_noncharacter_is_deceptive() -> None:
+    """The 66 of the Unicode Standard, section 23.7: in each plane the last two, and a block of 32."""
+    last = [plane * 0x1_0000 + each for plane in range(17) for each in (0xFFFE, 0xFFFF)]
+    for number in (*last, *range(0xFDD0, 0xFDF0)):
+        assert is_deceptive(f"a{chr(number)}b")
+    for number in (0xFFFD, 0x1_FFFD, 0xFDCF, 0xFDF0):
+        assert not is_deceptive(f"a{chr(number)}b")
+
+
+@pytest.mark.parametrize(
+    ("text", "deceptive"),
+    [
+        ("👩\u200d🚀", False),
+        ("👩🏽\u200d🚀", False),
+        ("🏳\ufe0f\u200d🌈", False),
+        ("❤\ufe0f\u200d🔥", False),
+        ("👩a\u200d🚀", True),
+        ("a\u200d🚀", True),
+        ("\u200d🚀", True),
+        ("\ufe0f\u200d🚀", True),
+        ("🏽\u200d", True),
+        ("👩\u200d", True),
+        ("\U0001fafe\ufe0f", False),
+        ("\U0001faff\ufe0f", False),
+        ("\U0001fb00\ufe0f", False),
+        ("\U0001f000\ufe0f", False),
+        ("\U0001efff\ufe0f", True),
+        ("a\ufe0f", True),
+        ("\ufe0f", True),
+    ],
+)
+def test_what_joins_or_chooses_emoji_stands_between_or_behind_them(text: str, deceptive: bool) -> None:
+    assert is_deceptive(text) is deceptive
+
+
+def test_a_path_of_large_characters_is_counted_in_bytes() -> None:
+    longest = RelPath(("😀" * 16,) * 63)
+    assert len(longest.encoded()) == MAX_PATH_BYTES - 1
+    with pytest.raises(InvalidPath):
+        RelPath(("😀" * 16,) * 64)
+    with pytest.raises(InvalidPath):
+        longest.child("😀" * 16)
+
+
+def test_no_path_comes_before_itself() -> None:
+    assert not RelPath.parse("a/b") < RelPath.parse("a/b")
+    assert RelPath.parse("a/b") < RelPath.parse("a/c")
+
+
 def test_every_format_control_and_separator_character_is_deceptive_where_it_stands_alone() -> None:
     seen = {  # Arabic, Syriac and Kaithi signs over numbers, and the way hieroglyphs are stacked
         *range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13456),
