@@ -334,3 +334,8 @@ def test_the_longest_uri_is_accepted_and_one_byte_more_is_refused() -> None:
 def test_a_uri_has_no_trailing_slash_unless_it_is_given_one() -> None:
     assert FileUri(("a",)).trailing_slash is False
     assert FileUri(("a",), trailing_slash=True).trailing_slash is True
+
+
+@pytest.mark.parametrize(("path", "slash"), [("/", True), ("/a/", True), ("/a", False), ("/a/b", False)])
+def test_a_path_keeps_whether_it_has_a_trailing_slash(path: str, slash: bool) -> None:
+    assert FileUri.from_path(path).trailing_slash is slash
