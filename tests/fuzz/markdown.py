@@ -6,6 +6,7 @@ import itertools
 import time
 from typing import Final
 
+from fsnotes.notes.index.folding import folded
 from fsnotes.notes.markdown.blocks import Blocks
 from fsnotes.notes.markdown.front import body_start
 from fsnotes.notes.markdown.inlines import inlines
@@ -15,6 +16,7 @@ from fsnotes.notes.markdown.note_links import links_of
 from fsnotes.notes.markdown.outline import outline
 from fsnotes.notes.markdown.walk import blocks, headings
 from fsnotes.notes.titles import title_of
+from sandbox.names import display
 from tests.fuzz.supply import Supply, text_of
 
 _HEADING = "\n\n# between\n"
@@ -128,4 +130,6 @@ def repeated(data: bytes) -> None:
     inlines(found)
     outline(found.headings, len(text))
     links_of(f"---\n{text}\n---\n")
+    folded(text)
+    display(text)
     assert time.process_time() - started < MOST_SECONDS

@@ -494,8 +494,14 @@ def test_every_noncharacter_is_deceptive() -> None:
         ("\U0001fb00\ufe0f", False),
         ("\U0001f000\ufe0f", False),
         ("\U0001efff\ufe0f", True),
+        ("\U0001f3fd\u200d🚀", True),
+        ("1\ufe0f\u20e3", False),
+        ("a1\ufe0f\u20e3", False),
+        ("1a\ufe0f\u20e3", True),
+        ("🚀a\ufe0f", True),
         ("a\ufe0f", True),
         ("\ufe0f", True),
+        ("\ufe0f🚀", True),
     ],
 )
 def test_what_joins_or_chooses_emoji_stands_between_or_behind_them(text: str, deceptive: bool) -> None:
