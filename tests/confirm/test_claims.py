@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from fsnotes.confirm import MAX_CANDIDATES, MAX_TTL, Binding, digest_arguments, digest_call
 from fsnotes.confirm.state import (
+    NONCE_BYTES,
+    PHASE,
     Claims,
     Offered,
     check_window,
@@ -298,3 +301,35 @@ def test_only_what_was_offered_has_an_etag() -> None:
         None,
         None,
     ]
+
+
+def test_bounds_are_those_of_the_contract() -> None:
+    """Of a form and the memory of what was spent; a state that is in flight outlives the version that made it."""
+    assert (MAX_TTL, MAX_CANDIDATES, NONCE_BYTES, PHASE) == (3_600, 25, 32, "asked")
+
+
+def test_claims_and_digests_have_the_form_that_other_versions_read() -> None:
+    def sha256(data: bytes) -> str:
+        return hashlib.sha256(data).hexdigest()
+
+    arguments = sha256(b'fsnotes arguments\0{"title":"TPS report"}')
+    assert json.loads(CLAIMS.encode()) == {
+        "arguments": arguments,
+        "candidates": [
+            [sha256(b"fsnotes note\0a.md"), "e" * 32],
+            [sha256(b"fsnotes note\0b.md"), "f" * 32],
+        ],
+        "expires_at": NOW + 300,
+        "issued_at": NOW,
+        "ledger": LEDGER,
+        "method": "tools/call",
+        "nonce": bytes(range(32)).hex(),
+        "phase": "asked",
+        "principal": "local:me",
+        "tool": "notes_delete",
+        "v": 1,
+    }
+    parts = (2).to_bytes(8, "big") + "é".encode() + (0).to_bytes(8, "big") + (1).to_bytes(8, "big") + b"b"
+    assert digest_call("é", "", "b").hex() == sha256(b"fsnotes call\0" + parts)
+    assert CLAIMS.entry == f"20270115T080000Z-{sha256(bytes(range(32)))[:32]}"
+    assert entry_name(0, b"") == f"19700101T000000Z-{sha256(b'')[:32]}"
