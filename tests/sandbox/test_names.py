@@ -495,6 +495,7 @@ def test_every_noncharacter_is_deceptive() -> None:
         ("\U0001f000\ufe0f", False),
         ("\U0001efff\ufe0f", True),
         ("\U0001f3fd\u200d🚀", True),
+        ("a b", False),
         ("1\ufe0f\u20e3", False),
         ("a1\ufe0f\u20e3", False),
         ("1a\ufe0f\u20e3", True),
@@ -515,6 +516,22 @@ def test_a_path_of_large_characters_is_counted_in_bytes() -> None:
         RelPath(("😀" * 16,) * 64)
     with pytest.raises(InvalidPath):
         longest.child("😀" * 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"\x80", "\\x80"),
+        (b"\xff", "\\xff"),
+        ("\udc7f", "\\udc7f"),
+        ("\udd00", "\\udd00"),
+        ("\uffff", "\\uffff"),
+        ("\U0001fffe", "\\U0001fffe"),
+        ("\x7f", "\\u007f"),
+    ],
+)
+def test_bytes_and_characters_are_spelled_out_by_their_size(name: str | bytes, shown: str) -> None:
+    assert display(name) == shown
 
 
 def test_no_path_comes_before_itself() -> None:
