@@ -327,6 +327,32 @@ def test_portable_name_may_be_given(name: str) -> None:
     check_new_name(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (".~fsn-x", "reserved for fsnotes itself"),
+        (".~FSN-", "reserved for fsnotes itself"),
+        (".Trash", "reserved for fsnotes itself"),
+        (".trash-1", "it begins with a dot"),
+        (".git", "it begins with a dot"),
+        ("a\u202e.md", "it has a control, bidi or invisible character"),
+        ("e\u0301.md", "it is not in Unicode's composed form (NFC)"),
+        (" a", "it begins or ends with a space"),
+        ("a\u3000", "it begins or ends with a space"),
+        ("a.", "it ends with a dot"),
+        ("CON .md", "it cannot be used on every system"),
+        ("conout$ .md", "it cannot be used on every system"),
+        ("a:b", "it cannot be used on every system"),
+        ("", "an empty component"),
+        ("..", "a dot segment"),
+    ],
+)
+def test_it_is_said_why_a_name_may_not_be_given(name: str, reason: str) -> None:
+    with pytest.raises(UnacceptableName) as refused:
+        check_new_name(name)
+    assert (refused.value.name, refused.value.reason) == (name, reason)
+
+
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES.keys())
 def test_name_that_some_system_or_person_would_misread_may_not_be_given(name: str) -> None:
     with pytest.raises(UnacceptableName) as caught:
