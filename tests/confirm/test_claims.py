@@ -333,3 +333,19 @@ def test_claims_and_digests_have_the_form_that_other_versions_read() -> None:
     assert digest_call("é", "", "b").hex() == sha256(b"fsnotes call\0" + parts)
     assert CLAIMS.entry == f"20270115T080000Z-{sha256(bytes(range(32)))[:32]}"
     assert entry_name(0, b"") == f"19700101T000000Z-{sha256(b'')[:32]}"
+
+
+def test_arguments_are_digested_as_compact_json_of_ascii_in_the_order_of_their_names() -> None:
+    text = b'fsnotes arguments\0{"a":null,"b":[1,"\\u00e9",{"c":true,"d":0.5}]}'
+    given = {"b": [1, "é", {"d": 0.5, "c": True}], "a": None}
+    assert digest_arguments(given) == hashlib.sha256(text).digest()
+
+
+def test_the_last_state_is_one_that_ends_in_the_year_9999() -> None:
+    last = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) - MAX_TTL
+    assert replace(CLAIMS, issued_at=last, expires_at=last + MAX_TTL).entry.startswith("99991231T225959Z-")
+    with pytest.raises(InvalidState):
+        replace(CLAIMS, issued_at=last + 1, expires_at=last + MAX_TTL)
+    assert replace(CLAIMS, issued_at=0, expires_at=1).entry.startswith("19700101T000000Z-")
+    with pytest.raises(InvalidState):
+        replace(CLAIMS, issued_at=-1, expires_at=1)
