@@ -331,6 +331,8 @@ def test_claims_and_digests_have_the_form_that_other_versions_read() -> None:
     }
     parts = (2).to_bytes(8, "big") + "é".encode() + (0).to_bytes(8, "big") + (1).to_bytes(8, "big") + b"b"
     assert digest_call("é", "", "b").hex() == sha256(b"fsnotes call\0" + parts)
+    half = (3).to_bytes(8, "big") + b"\xed\xa0\x80"
+    assert digest_call("\ud800").hex() == sha256(b"fsnotes call\0" + half)
     assert CLAIMS.entry == f"20270115T080000Z-{sha256(bytes(range(32)))[:32]}"
     assert entry_name(0, b"") == f"19700101T000000Z-{sha256(b'')[:32]}"
 
