@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from fsnotes.notes import journal
 from fsnotes.state import StateFolder
 from sandbox import mounts as table
 from sandbox.names import RelPath
+from tests.fuzz.scratch import scratch
 from tests.fuzz.supply import Supply
 
 MOST_SAID = 2_000
@@ -30,7 +30,7 @@ MOST_SAID = 2_000
 
 @cache
 def _home() -> Path:
-    home = Path(tempfile.mkdtemp(prefix="fsnotes-fuzz-"))
+    home = scratch("home")
     (home / "Notes").mkdir()
     (home / "audit").mkdir(mode=0o700)
     return home

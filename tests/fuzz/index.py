@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from functools import cache
-from pathlib import Path
 
 from fsnotes.errors import Busy, IndexUnusable, InvalidArgument, Unavailable
 from fsnotes.notes.index.answering import page
 from fsnotes.notes.index.combing import comb
 from fsnotes.notes.index.files import CURRENT
 from fsnotes.notes.index.regexes import Pattern
+from tests.fuzz.scratch import scratch
 from tests.fuzz.supply import Supply
 from tests.notes.index.shelves import Shelf
 
@@ -21,7 +20,7 @@ _STEPS = 6
 
 @cache
 def _shelf() -> tuple[Shelf, bytes]:
-    shelf = Shelf(Path(tempfile.mkdtemp(prefix="fsnotes-fuzz-")))
+    shelf = Shelf(scratch("shelf"))
     for path in ("a/1.md", "a/2.md", "b/3.md", "4.md"):
         shelf.write(path, f"---\nk: v\n---\n# Note {path}\n\nword [[link]] #t/u {path}\n")
     shelf.settle()
