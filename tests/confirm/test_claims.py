@@ -351,3 +351,11 @@ def test_the_last_state_is_one_that_ends_in_the_year_9999() -> None:
     assert replace(CLAIMS, issued_at=0, expires_at=1).entry.startswith("19700101T000000Z-")
     with pytest.raises(InvalidState):
         replace(CLAIMS, issued_at=-1, expires_at=1)
+
+
+def test_a_window_may_be_as_short_as_a_second_and_as_long_as_a_life() -> None:
+    check_window(NOW, NOW + 1, NOW)
+    check_window(NOW, NOW + MAX_TTL, NOW + MAX_TTL - 0.001)
+    for expires_at in (NOW, NOW - 1, NOW + MAX_TTL + 1):
+        with pytest.raises(InvalidState):
+            check_window(NOW, expires_at, NOW)
