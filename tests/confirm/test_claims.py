@@ -359,3 +359,12 @@ def test_a_window_may_be_as_short_as_a_second_and_as_long_as_a_life() -> None:
     for expires_at in (NOW, NOW - 1, NOW + MAX_TTL + 1):
         with pytest.raises(InvalidState):
             check_window(NOW, expires_at, NOW)
+
+
+@pytest.mark.parametrize("name", ["ledger", "principal", "method", "tool", "phase"])
+def test_a_name_has_a_bound_and_is_never_empty(name: str) -> None:
+    for length in (1, 1_024):
+        assert getattr(replace(CLAIMS, **{name: "é" * length}), name) == "é" * length  # type: ignore[arg-type]
+    for length in (0, 1_025):
+        with pytest.raises(InvalidState):
+            replace(CLAIMS, **{name: "é" * length})  # type: ignore[arg-type]
