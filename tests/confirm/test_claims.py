@@ -368,3 +368,15 @@ def test_a_name_has_a_bound_and_is_never_empty(name: str) -> None:
     for length in (0, 1_025):
         with pytest.raises(InvalidState):
             replace(CLAIMS, **{name: "é" * length})  # type: ignore[arg-type]
+
+
+def test_names_stand_in_a_state_as_they_are() -> None:
+    assert '"principal":"local:é"'.encode() in replace(CLAIMS, principal="local:é").encode()
+
+
+def test_a_state_of_the_right_call_is_refused_out_of_its_time() -> None:
+    for now in (NOW, NOW + 299.9):
+        verify(CLAIMS, BINDING, ledger_id=LEDGER, now=now)
+    for now in (NOW - 1, NOW + 300, float("nan")):
+        with pytest.raises(InvalidState):
+            verify(CLAIMS, BINDING, ledger_id=LEDGER, now=now)
