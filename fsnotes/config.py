@@ -14,7 +14,7 @@ from fsnotes.access import Principal, Right, Rule
 from fsnotes.errors import ConfigurationError
 from fsnotes.folders import Folders, Seen, from_home
 from fsnotes.http_settings import HttpSettings, read_http
-from fsnotes.tables import Table, one_of, positive
+from fsnotes.tables import Table, one_of, parse_toml, positive, shown
 from sandbox.errors import InvalidPath
 from sandbox.names import ROOT, RelPath, display
 from sandbox.policy import MOST_ENTRIES, HardLinks, Links, Mounts, Policy, Quota
@@ -124,7 +124,7 @@ def load(choices: Choices, *, principal: Principal, environ: Mapping[str, str], 
     folders = Folders(choices.seen)
     file = None
     if path is not None:
-        file = _File(_toml(source), folders, home=home, base=os.path.dirname(os.path.abspath(path)))
+        file = _File(_document(source), folders, home=home, base=os.path.dirname(os.path.abspath(path)))
     stated = choices.state_dir or from_home(environ.get("FSNOTES_STATE_DIR"), home) or None
     state = stated or (file.state_dir if file else None)
     state = os.path.abspath(state) if state else os.path.join(home, ".local", "state", "fsnotes")
@@ -191,13 +191,8 @@ def read_source(config: str | None, *, environ: Mapping[str, str], home: str) ->
     return Source(path, data)
 
 
-def _toml(source: Source) -> dict[str, Any]:
-    import tomllib  # most commands have no file to read
-
-    try:
-        return tomllib.loads(source.data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"configuration {display(source.path or '')}: {error}") from error
+def _document(source: Source) -> dict[str, Any]:
+    return parse_toml(source.data, f"configuration {display(source.path or '')}")
 
 
 class _File:
@@ -210,7 +205,7 @@ class _File:
         known = {"server", "jail", "confirm", "workspace", "grant", "http", "audit"}
         for key in document:
             if key not in known:
-                raise ConfigurationError(f"the configuration has no table {key!r}")
+                raise ConfigurationError(f"the configuration has no table {shown(key)}")
         self._server = Table(document.get("server", {}), "server")
         self._jail = Table(document.get("jail", {}), "jail")
         self._confirm = Table(document.get("confirm", {}), "confirm")
@@ -280,7 +275,7 @@ class _File:
         names = [workspace.name for workspace in workspaces]
         for name in names:
             if names.count(name) > 1:
-                raise ConfigurationError(f"[[workspace]] name {name!r} is used twice")
+                raise ConfigurationError(f"[[workspace]] name {shown(name)} is used twice")
         rules = tuple(self._rule(table, names) for table in self._grants)
         _check_links(workspaces, rules)
         return replace(settings, workspaces=workspaces, rules=rules)
@@ -312,7 +307,7 @@ class _File:
         principal = table.need("principal", str)
         workspace = table.need("workspace", str)
         if workspace not in names:
-            raise ConfigurationError(f"[[grant]] workspace: there is no workspace {workspace!r}")
+            raise ConfigurationError(f"[[grant]] workspace: there is no workspace {shown(workspace)}")
         if not principal or not principal.isprintable():
             raise ConfigurationError("[[grant]] principal: a printable name is expected")
         try:

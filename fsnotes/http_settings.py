@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fsnotes.errors import ConfigurationError
 from fsnotes.scopes import MOST_SCOPES, is_scope
-from fsnotes.tables import Table, one_of, positive
+from fsnotes.tables import Table, one_of, positive, shown
 from sandbox.records import record, replace
 
 WAYS: Final = ("token", "jwt")
@@ -79,7 +79,7 @@ DEFAULT_RATE: Final = 100.0
 
 def _checked(value: Any, fits: Any, where: str) -> Any:
     if not fits(value):
-        raise ConfigurationError(f"{where}: {value!r} does not fit")
+        raise ConfigurationError(f"{where}: {shown(value)} does not fit")
     return value
 
 

@@ -184,11 +184,19 @@ def _parse(data: bytes) -> Mark:
     if type(fields) is not dict or fields.keys() != _FIELDS:
         return Mark(DAMAGED)
     why, workspace, path, since = (fields[name] for name in ("why", "workspace", "path", "since"))
-    if not all(type(text) is str and len(text) <= _MAX_TEXT for text in (why, workspace, path)):
+    if not all(map(_is_text, (why, workspace, path))):
         return Mark(DAMAGED)
     if type(since) not in (int, float) or not 0 <= since < _END_OF_TIME:  # a NaN compares false
         return Mark(DAMAGED)
     return Mark(why, workspace, path, float(since))
+
+
+def _is_text(value: object) -> bool:
+    """Say whether it is a text that a mark of ours can have: whole characters, as there are in each path served."""
+    try:
+        return type(value) is str and len(value) <= _MAX_TEXT and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
 
 
 def lift(state: StateFolder, path: str, *, workspace: str, principal: str, audit: AuditLog) -> Mark | None:

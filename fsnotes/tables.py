@@ -1,17 +1,55 @@
-"""Decides how one table of a configuration file is read: each key once, by its kind, and none that is unknown."""
+"""Decides how a configuration file is read: as strict TOML, and each key of a table once, by its kind, none unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from fsnotes.errors import ConfigurationError
+
+MOST_SHOWN: Final = 200
+"""Characters of a key or value that an error repeats."""
+
+
+def shown(value: object) -> str:
+    """Return a key or value as an error repeats it: on one line, and no more of it than finds it again."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+_LARGE: Final = "an integer of more than 64 bits"
+
+
+def parse_toml(data: bytes, where: str) -> dict[str, Any]:
+    """Return the document that *data* is, with integers of 64 bits at most (TOML 1.0, "Integer").
+
+    Raises ConfigurationError, which names *where* it stands.
+    """
+    import tomllib  # most commands have no file to read
+
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"{where}: {error}") from error
+    except ValueError as error:
+        # The parser leaves integers to Python, which gives up at some thousand digits.
+        raise ConfigurationError(f"{where}: {_LARGE}") from error
+    waiting: list[Any] = [document]
+    for value in waiting:
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            # Python has room for it, and cannot always write it into an error.
+            raise ConfigurationError(f"{where}: {_LARGE}")
+    return document
 
 
 def one_of(value: Any, allowed: Iterable[str], where: str) -> str:
     """Return *value* if it is one of *allowed*. Raises ConfigurationError, which names *where* it stands."""
     if value not in tuple(allowed):
-        raise ConfigurationError(f"{where}: one of {', '.join(allowed)}, not {value!r}")
+        raise ConfigurationError(f"{where}: one of {', '.join(allowed)}, not {shown(value)}")
     return str(value)
 
 
@@ -42,7 +80,7 @@ class Table:
             or (isinstance(value, bool) and kind is not bool)
             or (check is not None and not check(value))
         ):
-            raise ConfigurationError(f"[{self.name}] {key}: {value!r} does not fit")
+            raise ConfigurationError(f"[{self.name}] {key}: {shown(value)} does not fit")
         return value
 
     def need(self, key: str, kind: type) -> Any:
@@ -63,4 +101,4 @@ class Table:
     def end(self) -> None:
         """Refuse the first key that nobody has taken."""
         for key in self._left:
-            raise ConfigurationError(f"[{self.name}] has no setting {key!r}")
+            raise ConfigurationError(f"[{self.name}] has no setting {shown(key)}")

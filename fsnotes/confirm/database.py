@@ -45,6 +45,10 @@ CREATE INDEX declined_by_end ON declined (until);
 """
 _LEFTOVERS: Final = ("", "-journal", "-wal", "-shm")
 
+ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What a statement raises where the file or the disk is at fault: SQLite's messages quote a damaged file, whose bytes
+need be no text, and then it is the message that cannot be decoded."""
+
 Identity = tuple[int, int]
 
 
@@ -58,7 +62,7 @@ class Transaction:
         """Run one statement. Raises Busy, or Unavailable when the file is damaged or the disk refuses."""
         try:
             return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise _translate(error) from error
 
     def row(self, sql: str, *values: object) -> tuple[Any, ...] | None:
@@ -146,7 +150,7 @@ class Database:
                     return connection, identity
         except ConfigurationError as error:
             raise Unavailable("the confirmation ledger cannot be used") from error
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise _translate(error) from error
         raise Busy("the confirmation ledger is being replaced")
 
@@ -285,7 +289,7 @@ def _value(connection: sqlite3.Connection, sql: str) -> Any:
 def _run(connection: sqlite3.Connection, sql: str) -> None:
     try:
         connection.execute(sql)
-    except sqlite3.Error as error:
+    except ERRORS as error:
         raise _translate(error) from error
 
 
@@ -294,13 +298,13 @@ def _abandon(connection: sqlite3.Connection) -> None:
     try:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    except sqlite3.Error:
+    except ERRORS:
         # SAFETY: a connection that is still in a transaction is closed and not used again, and what was not
         # committed is undone by SQLite at the latest when the next one opens the file.
         pass
 
 
-def _translate(error: sqlite3.Error) -> FsnotesError:
+def _translate(error: Exception) -> FsnotesError:
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy("the confirmation ledger is in use")

@@ -168,3 +168,53 @@ def test_of_workspaces_within_each_other_the_innermost_comes_first() -> None:
         (inner, ("b.md",)),
         (NOTES, ("a", "b.md")),
     ]
+
+
+@pytest.mark.parametrize("name", ["", "local:a\n", "local:\u202ea", "\0"])
+def test_a_principal_has_a_name_that_can_be_shown(name: str) -> None:
+    with pytest.raises(ValueError, match="principal"):
+        Principal(name)
+    assert Principal("local:é b").name == "local:é b"
+
+
+def test_a_workspace_has_a_uri_and_shows_the_canonical_one() -> None:
+    with pytest.raises(ValueError, match="URI"):
+        Workspace("none", ())
+    assert (NOTES.uri, OTHER.uri) == ("file:///srv/notes", "file:///srv/other")
+
+
+def test_two_workspaces_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="unique"):
+        Access((NOTES, OTHER, Workspace("notes", OTHER.uris)), ())
+    assert Access((NOTES, OTHER), ()).visible(ALICE) == ()
+
+
+def test_rights_are_called_as_in_the_configuration() -> None:
+    assert [right.value for right in Right] == ["read", "write", "delete"]
+
+
+def test_a_workspace_is_named_for_those_alone_who_hold_something_there() -> None:
+    access = Access(
+        (NOTES, OTHER),
+        (
+            Rule("local:alice", "notes", RelPath(("a",)), frozenset({Right.WRITE})),
+            Rule("local:bob", "notes", ROOT, frozenset()),
+            Rule("local:bob", "other", ROOT, frozenset({Right.READ})),
+        ),
+    )
+    assert access.name_of(ALICE, "file:///home/alice/Notes/") == "notes"
+    assert access.name_of(BOB, "file:///srv/other") == "other"
+    for principal, uri in (
+        (ALICE, "file:///srv/other"),
+        (ALICE, "file:///srv/notes/a"),
+        (ALICE, "file:///srv/note"),
+        (ALICE, "notes"),
+        (BOB, "file:///srv/notes"),
+        (Principal("local:carol"), "file:///srv/notes"),
+    ):
+        assert access.name_of(principal, uri) is None
+
+
+def test_a_grant_is_shown_by_what_it_says() -> None:
+    (grant, *_) = ACCESS.held(ALICE, Right.READ)
+    assert repr(grant) == "<Grant read in 'notes' for 'local:alice'>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from fsnotes.confirm import MAX_CANDIDATES, MAX_TTL, Binding, digest_arguments, digest_call
 from fsnotes.confirm.state import (
+    NONCE_BYTES,
+    PHASE,
     Claims,
     Offered,
     check_window,
@@ -298,3 +301,82 @@ def test_only_what_was_offered_has_an_etag() -> None:
         None,
         None,
     ]
+
+
+def test_bounds_are_those_of_the_contract() -> None:
+    """Of a form and the memory of what was spent; a state that is in flight outlives the version that made it."""
+    assert (MAX_TTL, MAX_CANDIDATES, NONCE_BYTES, PHASE) == (3_600, 25, 32, "asked")
+
+
+def test_claims_and_digests_have_the_form_that_other_versions_read() -> None:
+    def sha256(data: bytes) -> str:
+        return hashlib.sha256(data).hexdigest()
+
+    arguments = sha256(b'fsnotes arguments\0{"title":"TPS report"}')
+    assert json.loads(CLAIMS.encode()) == {
+        "arguments": arguments,
+        "candidates": [
+            [sha256(b"fsnotes note\0a.md"), "e" * 32],
+            [sha256(b"fsnotes note\0b.md"), "f" * 32],
+        ],
+        "expires_at": NOW + 300,
+        "issued_at": NOW,
+        "ledger": LEDGER,
+        "method": "tools/call",
+        "nonce": bytes(range(32)).hex(),
+        "phase": "asked",
+        "principal": "local:me",
+        "tool": "notes_delete",
+        "v": 1,
+    }
+    parts = (2).to_bytes(8, "big") + "é".encode() + (0).to_bytes(8, "big") + (1).to_bytes(8, "big") + b"b"
+    assert digest_call("é", "", "b").hex() == sha256(b"fsnotes call\0" + parts)
+    half = (3).to_bytes(8, "big") + b"\xed\xa0\x80"
+    assert digest_call("\ud800").hex() == sha256(b"fsnotes call\0" + half)
+    assert CLAIMS.entry == f"20270115T080000Z-{sha256(bytes(range(32)))[:32]}"
+    assert entry_name(0, b"") == f"19700101T000000Z-{sha256(b'')[:32]}"
+
+
+def test_arguments_are_digested_as_compact_json_of_ascii_in_the_order_of_their_names() -> None:
+    text = b'fsnotes arguments\0{"a":null,"b":[1,"\\u00e9",{"c":true,"d":0.5}]}'
+    given = {"b": [1, "é", {"d": 0.5, "c": True}], "a": None}
+    assert digest_arguments(given) == hashlib.sha256(text).digest()
+
+
+def test_the_last_state_is_one_that_ends_in_the_year_9999() -> None:
+    last = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) - MAX_TTL
+    assert replace(CLAIMS, issued_at=last, expires_at=last + MAX_TTL).entry.startswith("99991231T225959Z-")
+    with pytest.raises(InvalidState):
+        replace(CLAIMS, issued_at=last + 1, expires_at=last + MAX_TTL)
+    assert replace(CLAIMS, issued_at=0, expires_at=1).entry.startswith("19700101T000000Z-")
+    with pytest.raises(InvalidState):
+        replace(CLAIMS, issued_at=-1, expires_at=1)
+
+
+def test_a_window_may_be_as_short_as_a_second_and_as_long_as_a_life() -> None:
+    check_window(NOW, NOW + 1, NOW)
+    check_window(NOW, NOW + MAX_TTL, NOW + MAX_TTL - 0.001)
+    for expires_at in (NOW, NOW - 1, NOW + MAX_TTL + 1):
+        with pytest.raises(InvalidState):
+            check_window(NOW, expires_at, NOW)
+
+
+@pytest.mark.parametrize("name", ["ledger", "principal", "method", "tool", "phase"])
+def test_a_name_has_a_bound_and_is_never_empty(name: str) -> None:
+    for length in (1, 1_024):
+        assert getattr(replace(CLAIMS, **{name: "é" * length}), name) == "é" * length  # type: ignore[arg-type]
+    for length in (0, 1_025):
+        with pytest.raises(InvalidState):
+            replace(CLAIMS, **{name: "é" * length})  # type: ignore[arg-type]
+
+
+def test_names_stand_in_a_state_as_they_are() -> None:
+    assert '"principal":"local:é"'.encode() in replace(CLAIMS, principal="local:é").encode()
+
+
+def test_a_state_of_the_right_call_is_refused_out_of_its_time() -> None:
+    for now in (NOW, NOW + 299.9):
+        verify(CLAIMS, BINDING, ledger_id=LEDGER, now=now)
+    for now in (NOW - 1, NOW + 300, float("nan")):
+        with pytest.raises(InvalidState):
+            verify(CLAIMS, BINDING, ledger_id=LEDGER, now=now)

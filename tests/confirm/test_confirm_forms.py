@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -227,3 +228,40 @@ def test_only_an_exact_confirmation_is_consent(answer: object) -> None:
         assert isinstance(answer, dict)
         assert answer["action"] == "accept"
         assert answer["content"] == {"note_id": parsed.note_id, "confirm": True}
+
+
+def test_what_is_long_is_cut_where_it_is_said_to_be() -> None:
+    assert MAX_MESSAGE == 20_000
+
+    def first(candidate: Candidate, workspace: str = "n") -> tuple[str, str]:
+        question, line = build_form(workspace, [candidate]).message.split("\n")
+        return question, line
+
+    def shown(**changes: str) -> str:
+        return first(replace(A, **changes))[1]  # type: ignore[arg-type]
+
+    whole, more = "t" * 80, "t" * 81
+    assert f'titled "{whole}", ' in shown(title=whole)
+    assert f'titled "{whole}…", ' in shown(title=more)
+    assert f'titled "{"t" * 79}…", ' in shown(title="t" * 79 + '"')  # an escape is whole or not there
+    assert f'the workspace "{whole}"? ' in first(A, whole)[0]
+    assert f'the workspace "{whole}…"? ' in first(A, more)[0]
+    assert shown(path="p" * 238).startswith(f'1. "{"p" * 238}", ')
+    assert shown(path="p" * 239).startswith(f'1. "{"p" * 117} … {"p" * 117}", ')
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\u202e", "\x7f", "\x00", "\ud800", "\U000e0041"])
+def test_no_character_that_does_not_show_is_offered_or_left_in_a_title(character: str) -> None:
+    with pytest.raises(DeceptiveName):
+        build_form("n", [replace(A, path=f"a{character}b.md")])
+    message = build_form("n", [replace(A, title=f"a{character}b")]).message
+    assert character not in message
+    assert f'titled "a\\{"U" if ord(character) > 0xFFFF else "u"}' in message
+
+
+def test_a_path_of_quotation_marks_is_shown_whole() -> None:
+    assert '1. "\\"\\\\\\"", ' in build_form("n", [replace(A, path='"\\"')]).message
+
+
+def test_a_form_that_is_not_sent_off_is_declined_or_cancelled() -> None:
+    assert [each.value for each in Refusal] == ["decline", "cancel"]

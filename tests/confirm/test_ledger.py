@@ -454,6 +454,11 @@ def _page_lost(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _schema_of_no_text(path: Path) -> None:
+    """SQLite's message quotes it, and Python cannot decode what it says."""
+    path.write_bytes(path.read_bytes().replace(b"CREATE INDEX", b"CREATE \xbbNDEX"))
+
+
 def _foreign(path: Path) -> None:
     path.unlink()
     connection = sqlite3.connect(path)
@@ -495,7 +500,19 @@ def _fifo(path: Path) -> None:
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "spoil",
-    [_garbage, _empty, _half, _page_lost, _foreign, _newer, _without_its_id, _open_to_others, _link, _fifo],
+    [
+        _garbage,
+        _empty,
+        _half,
+        _page_lost,
+        _schema_of_no_text,
+        _foreign,
+        _newer,
+        _without_its_id,
+        _open_to_others,
+        _link,
+        _fifo,
+    ],
 )
 def test_a_spoiled_ledger_is_unavailable_and_nothing_can_be_claimed(path: Path, spoil: Any) -> None:
     with _opened(path) as ledger:

@@ -22,8 +22,10 @@ from sandbox.names import (
     TRASH_FOLDER,
     RelPath,
     check_new_name,
+    component_of,
     display,
     is_deceptive,
+    is_entry_name,
     is_hidden,
     shows,
     unseen,
@@ -63,6 +65,47 @@ def test_nearest_existing_name_is_accepted_as_it_is(text: str) -> None:
     assert (str(path), path.parts, path.encoded()) == (text, tuple(text.split("/")), text.encode())
 
 
+def test_the_bounds_and_our_own_names_are_those_that_others_rely_on() -> None:
+    """Those of Linux's limits.h for names and paths; entries of the trash and temporaries outlive the process."""
+    assert (MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES) == (64, 255, 4095)
+    assert (OWN_PREFIX, TRASH_FOLDER) == (".~fsn-", ".trash")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("20260131T235959Z-" + "0123456789abcdef" * 2, True),
+        ("20260131T235959Z-" + "0123456789ABCDEF" * 2, False),
+        ("20260131T235959Z-" + "0" * 31, False),
+        ("20260131T235959Z-" + "0" * 33, False),
+        ("2026013T1235959Z-" + "0" * 32, False),
+        ("٢٠٢٦0131T235959Z-" + "0" * 32, False),
+        (" 20260131T235959Z-" + "0" * 32, False),
+        ("20260131T235959Z-" + "0" * 32 + "\n", False),
+        ("", False),
+    ],
+)
+def test_an_entry_of_the_trash_has_a_name_of_one_form(name: str, is_one: bool) -> None:
+    assert is_entry_name(name) is is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "component"),
+    [
+        (b"a", "a"),
+        (b"caf\xc3\xa9", "café"),
+        (b"caf\xe9", None),
+        (b"..", None),
+        (b"a\\b", None),
+        (b"", None),
+        ("é".encode() * 127, "é" * 127),
+        ("é".encode() * 128, None),
+    ],
+)
+def test_a_name_on_the_disk_is_a_component_or_none(name: bytes, component: str | None) -> None:
+    assert component_of(name) == component
+
+
 def test_longest_path_is_accepted_and_one_byte_more_is_refused() -> None:
     longest = "/".join(["é" * 127] * 16)  # 16 * 254 bytes and 15 slashes
     assert len(longest.encode()) == 4079
@@ -70,6 +113,19 @@ def test_longest_path_is_accepted_and_one_byte_more_is_refused() -> None:
     assert len(RelPath.parse(exact).encoded()) == MAX_PATH_BYTES
     with pytest.raises(InvalidPath):
         RelPath.parse(exact + "x")
+
+
+def test_a_text_of_the_longest_path_is_parsed_and_one_character_more_is_not() -> None:
+    longest = "/".join(["n" * 255] * 15 + ["n" * 127, "n" * 127])
+    assert len(longest) == MAX_PATH_BYTES
+    assert str(RelPath.parse(longest)) == longest
+    with pytest.raises(InvalidPath):
+        RelPath.parse(longest + "n")
+
+
+def test_a_folder_that_is_all_of_the_disk_is_a_traversal() -> None:
+    with pytest.raises(Traversal):
+        RelPath.parse_folder("/")
 
 
 @pytest.mark.parametrize(
@@ -273,6 +329,32 @@ def test_portable_name_may_be_given(name: str) -> None:
     check_new_name(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (".~fsn-x", "reserved for fsnotes itself"),
+        (".~FSN-", "reserved for fsnotes itself"),
+        (".Trash", "reserved for fsnotes itself"),
+        (".trash-1", "it begins with a dot"),
+        (".git", "it begins with a dot"),
+        ("a\u202e.md", "it has a control, bidi or invisible character"),
+        ("e\u0301.md", "it is not in Unicode's composed form (NFC)"),
+        (" a", "it begins or ends with a space"),
+        ("a\u3000", "it begins or ends with a space"),
+        ("a.", "it ends with a dot"),
+        ("CON .md", "it cannot be used on every system"),
+        ("conout$ .md", "it cannot be used on every system"),
+        ("a:b", "it cannot be used on every system"),
+        ("", "an empty component"),
+        ("..", "a dot segment"),
+    ],
+)
+def test_it_is_said_why_a_name_may_not_be_given(name: str, reason: str) -> None:
+    with pytest.raises(UnacceptableName) as refused:
+        check_new_name(name)
+    assert (refused.value.name, refused.value.reason) == (name, reason)
+
+
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES.keys())
 def test_name_that_some_system_or_person_would_misread_may_not_be_given(name: str) -> None:
     with pytest.raises(UnacceptableName) as caught:
@@ -411,6 +493,78 @@ def _read_back(shown: str) -> str:
             text += chr(number + 0xDC00 if shown[at + 1] == "x" else number)
             at += 2 + width
     return text
+
+
+def test_every_noncharacter_is_deceptive() -> None:
+    """The 66 of the Unicode Standard, section 23.7: in each plane the last two, and a block of 32."""
+    last = [plane * 0x1_0000 + each for plane in range(17) for each in (0xFFFE, 0xFFFF)]
+    for number in (*last, *range(0xFDD0, 0xFDF0)):
+        assert is_deceptive(f"a{chr(number)}b")
+    for number in (0xFFFD, 0x1_FFFD, 0xFDCF, 0xFDF0):
+        assert not is_deceptive(f"a{chr(number)}b")
+
+
+@pytest.mark.parametrize(
+    ("text", "deceptive"),
+    [
+        ("👩\u200d🚀", False),
+        ("👩🏽\u200d🚀", False),
+        ("🏳\ufe0f\u200d🌈", False),
+        ("❤\ufe0f\u200d🔥", False),
+        ("👩a\u200d🚀", True),
+        ("a\u200d🚀", True),
+        ("\u200d🚀", True),
+        ("\ufe0f\u200d🚀", True),
+        ("🏽\u200d", True),
+        ("👩\u200d", True),
+        ("\U0001fafe\ufe0f", False),
+        ("\U0001faff\ufe0f", False),
+        ("\U0001fb00\ufe0f", False),
+        ("\U0001f000\ufe0f", False),
+        ("\U0001efff\ufe0f", True),
+        ("\U0001f3fd\u200d🚀", True),
+        ("a b", False),
+        ("1\ufe0f\u20e3", False),
+        ("a1\ufe0f\u20e3", False),
+        ("1a\ufe0f\u20e3", True),
+        ("🚀a\ufe0f", True),
+        ("a\ufe0f", True),
+        ("\ufe0f", True),
+        ("\ufe0f🚀", True),
+    ],
+)
+def test_what_joins_or_chooses_emoji_stands_between_or_behind_them(text: str, deceptive: bool) -> None:
+    assert is_deceptive(text) is deceptive
+
+
+def test_a_path_of_large_characters_is_counted_in_bytes() -> None:
+    longest = RelPath(("😀" * 16,) * 63)
+    assert len(longest.encoded()) == MAX_PATH_BYTES - 1
+    with pytest.raises(InvalidPath):
+        RelPath(("😀" * 16,) * 64)
+    with pytest.raises(InvalidPath):
+        longest.child("😀" * 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"\x80", "\\x80"),
+        (b"\xff", "\\xff"),
+        ("\udc7f", "\\udc7f"),
+        ("\udd00", "\\udd00"),
+        ("\uffff", "\\uffff"),
+        ("\U0001fffe", "\\U0001fffe"),
+        ("\x7f", "\\u007f"),
+    ],
+)
+def test_bytes_and_characters_are_spelled_out_by_their_size(name: str | bytes, shown: str) -> None:
+    assert display(name) == shown
+
+
+def test_no_path_comes_before_itself() -> None:
+    assert not RelPath.parse("a/b") < RelPath.parse("a/b")
+    assert RelPath.parse("a/b") < RelPath.parse("a/c")
 
 
 def test_every_format_control_and_separator_character_is_deceptive_where_it_stands_alone() -> None:

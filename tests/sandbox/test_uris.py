@@ -100,6 +100,8 @@ REFUSED = {
     "byte order mark before": "\ufefffile:///desk/notes",
     "component of 256 bytes": "file:///desk/" + "n" * 256,
     "component of 256 bytes in two-byte letters": "file:///desk/" + "%C3%A9" * 128,
+    "two characters where the authority begins": "file:ab/desk/notes",
+    "two characters and no more": "file:ab",
     "too long": "file://" + "/n" * MAX_URI_BYTES,
 }
 
@@ -310,3 +312,30 @@ def test_relative_to_is_the_inverse_of_joining(base: tuple[str, ...], rest: tupl
     if base:
         twin = (*base[:-1], base[-1] + "x")
         assert FileUri(twin + rest).relative_to(FileUri(base)) is None
+
+
+def components(total: int) -> tuple[str, ...]:
+    """Components that take *total* bytes, with a slash before each."""
+    whole, rest = divmod(total, 256)
+    return ("a" * 255,) * whole + (("b" * (rest - 1),) if rest > 1 else ())
+
+
+def test_the_longest_uri_is_accepted_and_one_byte_more_is_refused() -> None:
+    assert MAX_URI_BYTES == 8_192
+    longest = components(MAX_URI_BYTES)
+    assert FileUri(longest) == FileUri.parse("file:///" + "/".join(longest))
+    more = (*components(MAX_URI_BYTES - 100), "b" * 100)
+    with pytest.raises(InvalidUri):
+        FileUri(more)
+    with pytest.raises(InvalidUri):
+        FileUri.parse("file:///" + "/".join(more))
+
+
+def test_a_uri_has_no_trailing_slash_unless_it_is_given_one() -> None:
+    assert FileUri(("a",)).trailing_slash is False
+    assert FileUri(("a",), trailing_slash=True).trailing_slash is True
+
+
+@pytest.mark.parametrize(("path", "slash"), [("/", True), ("/a/", True), ("/a", False), ("/a/b", False)])
+def test_a_path_keeps_whether_it_has_a_trailing_slash(path: str, slash: bool) -> None:
+    assert FileUri.from_path(path).trailing_slash is slash

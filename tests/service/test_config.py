@@ -182,6 +182,32 @@ def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, text: str, na
         load_text(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "number",
+    ["9" * 5_000, "0x" + "f" * 5_000, f"[{2**63}]", f"{{a = {-(2**63) - 1}}}"],
+    ids=lambda text: text[:8],
+)
+def test_an_integer_that_toml_has_no_room_for_is_refused(tmp_path: Path, number: str) -> None:
+    """Python cannot always read such a number, nor write it into an error."""
+    with pytest.raises(ConfigurationError, match=r"config\.toml: an integer of more than 64 bits"):
+        load_text(tmp_path, f"[jail]\ncall_deadline_seconds = {number}\n")
+    for nearest in (2**63 - 1, -(2**63)):
+        with pytest.raises(ConfigurationError, match=f"{nearest} does not fit"):
+            load_text(tmp_path, f"[jail]\ncall_deadline_seconds = {nearest}\n")
+
+
+def test_an_error_repeats_no_more_of_a_value_than_finds_it_again(tmp_path: Path) -> None:
+    for text in (
+        f"[jail]\nmode = '{'x' * 5_000}'\n",
+        f"[server]\n{'x' * 5_000} = 1\n",
+        f"{'x' * 5_000} = 1\n",
+    ):
+        with pytest.raises(ConfigurationError) as refused:
+            load_text(tmp_path, text)
+        assert "xxx" in str(refused.value)
+        assert len(str(refused.value)) < 400
+
+
 def test_links_within_a_workspace_are_followed_where_the_whole_of_it_is_granted(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     text = WORKSPACE + "symlinks = 'within'\n[[grant]]\nprincipal = 'a'\nworkspace = 'n'\nallow = ['read']\n"

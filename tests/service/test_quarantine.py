@@ -118,6 +118,8 @@ GOOD: dict[str, Any] = {"workspace": "Notes", "path": PATH, "since": NOW, "why":
         json.dumps({**GOOD, "since": 1e300}).encode(),
         json.dumps({**GOOD, "why": 1}).encode(),
         json.dumps({**GOOD, "why": "x" * 5000}).encode(),
+        json.dumps({**GOOD, "path": "\ud800"}).encode(),
+        json.dumps({**GOOD, "workspace": "\udcff"}).encode(),
         json.dumps({**GOOD, "more": 1}).encode(),
         json.dumps({"why": WHY}).encode(),
         b" " * 70_000,
@@ -130,6 +132,7 @@ def test_a_mark_that_cannot_be_read_closes_and_can_be_lifted(desk: Desk, data: b
     desk.file.write_bytes(data)
     process = desk.process()
     assert (process.stands("Notes"), process.mark("Notes"), process.look()) == (True, Mark(DAMAGED), ())
+    assert (desk.marks.named("Notes"), desk.marks.has_damaged()) == ((), True)
     assert desk.lift() == Mark(DAMAGED)
     assert process.look() == ("Notes",)
 

@@ -41,23 +41,27 @@ _UNQUOTED: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 
 Identity = tuple[int, int]
 
+ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What a statement raises where the file or the disk is at fault: SQLite's messages quote a damaged file, whose bytes
+need be no text, and then it is the message that cannot be decoded."""
+
 BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DISK: Final = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG}
 )
 
 
-def code_of(error: sqlite3.Error) -> int:
+def code_of(error: Exception) -> int:
     """Return the primary code of an error of SQLite, 0 where it has none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Say whether *error* means that the file is no index, and not that it or the disk cannot be used right now."""
     return code_of(error) not in BUSY | _DISK
 
 
-def translated(error: sqlite3.Error) -> Busy | Unavailable:
+def translated(error: Exception) -> Busy | Unavailable:
     """Return what an error that is no damage is to the caller."""
     if code_of(error) in BUSY:
         return Busy("the search index is in use")
@@ -155,7 +159,7 @@ class Folder:
     def connect(
         self, name: str, mode: str, *, timeout: float, pragmas: tuple[str, ...]
     ) -> sqlite3.Connection:
-        """Open a database with SQLite: *mode* `ro`, `rw` or `rwc`. Raises sqlite3.Error, and IndexUnusable.
+        """Open a database with SQLite: *mode* `ro`, `rw` or `rwc`. Raises ERRORS, and IndexUnusable.
 
         What is there must be a file that may be opened, and the same before and after.
         """

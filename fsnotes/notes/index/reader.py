@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from fsnotes.errors import IndexUnusable, Unavailable
-from fsnotes.notes.index.files import CURRENT, Folder, Identity
+from fsnotes.notes.index.files import CURRENT, ERRORS, Folder, Identity
 from fsnotes.notes.index.schema import is_sound
 
 TIMEOUT: Final = 0.25
@@ -96,7 +96,7 @@ class Reader:
                 finally:
                     if connection.in_transaction:
                         connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except ERRORS as error:
                 self._drop()
                 raise IndexUnusable("the search index cannot be read") from error
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
 from fsnotes.notes.index import schema
 from fsnotes.notes.index.files import BUSY as BUSY_CODES
-from fsnotes.notes.index.files import Folder, code_of, is_damage, translated
+from fsnotes.notes.index.files import ERRORS, Folder, code_of, is_damage, translated
 from fsnotes.notes.index.rows import DIRECTLY_IN, Doc, Row, Stat, held_of, within
 from sandbox.root import Numbers
 
@@ -82,7 +82,7 @@ class Store:
                 return connection
         except IndexUnusable:
             pass
-        except sqlite3.Error as error:
+        except ERRORS as error:
             if not is_damage(error):
                 if connection is not None:
                     connection.close()
@@ -101,7 +101,7 @@ class Store:
             except BaseException:
                 connection.close()
                 raise
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise translated(error) from error
         return connection
 
@@ -109,7 +109,7 @@ class Store:
         """Commit, say that all is on the disk, and close. What cannot be committed is undone."""
         try:
             self.settle()
-        except (Busy, IndexUnusable, Unavailable, sqlite3.Error):
+        except (Busy, IndexUnusable, Unavailable, *ERRORS):
             pass  # then it is not marked, and the next one decides by the boot
         self.abandon()
 
@@ -117,7 +117,7 @@ class Store:
         """Close without a commit."""
         try:
             self._connection.close()
-        except sqlite3.Error:
+        except ERRORS:
             pass  # it is damaged or gone; the descriptor is closed
 
     def settle(self) -> None:
@@ -147,7 +147,7 @@ class Store:
         """Raise Unavailable or Busy for what the disk refuses, IndexUnusable for damage; the transaction is undone."""
         try:
             yield
-        except sqlite3.Error as error:
+        except ERRORS as error:
             self.undo()
             if is_damage(error):
                 raise IndexUnusable("the search index is damaged") from error
@@ -163,7 +163,7 @@ class Store:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             self._next = self._connection.execute("SELECT next FROM meta").fetchone()[0]
-        except (sqlite3.Error, TypeError):
+        except (*ERRORS, TypeError):
             pass  # the error that is being handled says more
 
     def _begin(self) -> None:
@@ -193,7 +193,7 @@ class Store:
             )
             try:
                 self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except ERRORS as error:
                 if code_of(error) in BUSY_CODES and self._connection.in_transaction:
                     return False
                 raise

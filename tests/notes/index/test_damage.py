@@ -185,6 +185,20 @@ def test_noise_within_the_file_leads_to_no_wrong_hit_and_no_crash(shelf: Shelf, 
     assert sorted(shelf.finds("word")) == shelf.paths()
 
 
+def test_damage_of_which_the_very_message_cannot_be_read_is_damage(shelf: Shelf) -> None:
+    """SQLite quotes the statement in its schema at which it fails, and Python cannot decode what it says."""
+    generation = made(shelf)
+    whole = shelf.file.read_bytes()
+    shelf.file.write_bytes(whole.replace(b"CREATE INDEX docs_by_ino", b"CREATE \xbbNDEX docs_by_ino"))
+    with pytest.raises(UnicodeDecodeError), closing(sqlite3.connect(shelf.file)) as connection:
+        connection.execute("SELECT * FROM docs")
+    with pytest.raises(IndexUnusable):
+        shelf.finds("word")
+    shelf.settle()
+    assert shelf.keep().generation != generation
+    assert sorted(shelf.finds("word")) == shelf.paths()
+
+
 def test_an_index_that_is_removed_while_it_is_kept_is_made_anew(shelf: Shelf) -> None:
     made(shelf)
     shelf.settle()
