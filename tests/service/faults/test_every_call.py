@@ -1,0 +1,72 @@
+"""Whatever call fails, of whatever tool: the vault is old or new, what is said is so, nothing is left, and it goes on.
+
+The calls are recorded from a real run of each tool (`seam.py`), so that no list has to be kept; how each can fail is in
+`errnos.py`, and what must be true afterwards in `checks.py`. `FSNOTES_FAULTS=every pytest -n 0 -m slow` on this file
+has every single call fail, which takes minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsnotes.wiring import ResolverChoice
+from tests.require import has_openat2, require
+from tests.service.faults.errnos import faults_of
+from tests.service.faults.running import Profile, model_of, tell
+from tests.service.faults.seam import Fault, Seam, built
+from tests.service.faults.stories import CHANGING, DECLINING, LOOKING, SWEEPING, Story
+
+STORIES = (*LOOKING, *CHANGING, DECLINING, SWEEPING)
+RESOLVERS: tuple[ResolverChoice, ...] = ("openat2", "walk")
+
+
+@pytest.fixture(scope="module")
+def seam() -> Iterator[Seam]:
+    """Put the seam into the product for the tests of this file."""
+    with built() as made:
+        yield made
+
+
+def needed(resolver: ResolverChoice) -> ResolverChoice:
+    """Skip, or fail if that is required, where the host does not have the resolver."""
+    if resolver == "openat2":
+        require("openat2", available=has_openat2())
+    return resolver
+
+
+@pytest.mark.parametrize(
+    ("story", "resolver"),
+    [(story, RESOLVERS[number % 2]) for number, story in enumerate(STORIES)],
+    ids=str,
+)
+def test_a_call_of_each_kind_may_fail(
+    seam: Seam, story: Story, resolver: ResolverChoice, tmp_path: Path
+) -> None:
+    assert tell(seam, story, tmp_path, needed(resolver), Profile.SHORT) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("resolver", RESOLVERS)
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_call_of_each_kind_may_fail_in_every_way(
+    seam: Seam, story: Story, resolver: ResolverChoice, tmp_path: Path
+) -> None:
+    told = tell(seam, story, tmp_path, needed(resolver), Profile.chosen())
+    print(f"{story}, {resolver}: {told} faults")
+
+
+def test_the_seam_sees_the_calls_of_every_layer_and_makes_each_fail(seam: Seam, tmp_path: Path) -> None:
+    """Else the tests above would try nothing."""
+    (story,) = (each for each in CHANGING if each.name == "notes_move")
+    model = model_of(seam, story, tmp_path / "model", "auto")
+    rooms = {made.where.rpartition(":")[0].split(".")[1] for made in model.made}
+    assert {"audit", "resolve", "locking", "temporaries", "staging", "slots"} <= {
+        room for made in model.made for room in made.where.replace(":", ".").split(".")
+    }, rooms
+    calls = {made.call for made in model.made}
+    assert {"os.fsync", "os.write", "os.pwrite", "os.mkdir", "fcntl.flock", "renameat2(2)"} <= calls
+    assert all(Fault("fails", 5) in faults_of(made) for made in model.made)
