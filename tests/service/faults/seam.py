@@ -95,12 +95,20 @@ class Seam:
 
     @contextmanager
     def _listening(self, at: int, fault: Fault) -> Iterator[None]:
-        self.made, self.happened, self._at, self._fault = [], None, at, fault
-        self._thread = threading.get_ident()
+        self.begin(at, fault)
         try:
             yield
         finally:
-            self._thread = None
+            self.end()
+
+    def begin(self, at: int, fault: Fault) -> None:
+        """Count this thread's calls from here on, and have the call number *at* fail."""
+        self.made, self.happened, self._at, self._fault = [], None, at, fault
+        self._thread = threading.get_ident()
+
+    def end(self) -> None:
+        """Count no more."""
+        self._thread = None
 
     def call(self, name: str, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Make a call, which is one of the product's if its caller's caller is."""
@@ -281,12 +289,16 @@ def _raw(name: str, real: Any) -> Any:
 # -- where they are put ------------------------------------------------------------------------
 
 
-def modules() -> list[types.ModuleType]:
-    """Return the modules of the product whose calls are counted, loaded."""
+def load() -> None:
+    """Load all modules of the product, those too that are loaded late."""
     for package in (sandbox, fsnotes):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.startswith(NOT_IN_THEM):
                 importlib.import_module(found.name)
+
+
+def modules() -> list[types.ModuleType]:
+    """Return the modules of the product whose calls are counted, as far as they are loaded."""
     return [
         module
         for name, module in sorted(sys.modules.items())
@@ -296,7 +308,7 @@ def modules() -> list[types.ModuleType]:
 
 @contextmanager
 def built() -> Iterator[Seam]:
-    """Put the seam into the product for the block."""
+    """Put the seam into what is loaded of the product for the block."""
     likes = {
         os: _lookalike_of_os(),
         fcntl: _Lookalike(

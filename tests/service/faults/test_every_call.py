@@ -16,7 +16,7 @@ from fsnotes.wiring import ResolverChoice
 from tests.require import has_openat2, require
 from tests.service.faults.errnos import faults_of
 from tests.service.faults.running import Profile, model_of, tell
-from tests.service.faults.seam import Fault, Seam, built
+from tests.service.faults.seam import Fault, Seam, built, load
 from tests.service.faults.stories import CHANGING, DECLINING, LOOKING, SWEEPING, Story
 
 STORIES = (*LOOKING, *CHANGING, DECLINING, SWEEPING)
@@ -26,6 +26,7 @@ RESOLVERS: tuple[ResolverChoice, ...] = ("openat2", "walk")
 @pytest.fixture(scope="module")
 def seam() -> Iterator[Seam]:
     """Put the seam into the product for the tests of this file."""
+    load()
     with built() as made:
         yield made
 
