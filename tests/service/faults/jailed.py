@@ -27,7 +27,7 @@ def build(options: Mapping[str, Any]) -> Handler:
     def serve(operation: str, args: dict[str, Any]) -> dict[str, Any]:
         match operation:
             case "fail":
-                seam.begin(args["at"], Fault(args["kind"], args["number"]))
+                seam.begin(args["at"], "", Fault(args["kind"], args["number"]))
                 return {}
             case "tell":
                 happened = None if seam.happened is None else str(seam.happened)

@@ -64,13 +64,13 @@ def run(
 ) -> None:
     """Tell the story while its call number *at* fails, and see what is true afterwards.
 
-    On a busy machine a call of the service may take other steps than when it was recorded; whichever call it is then,
-    it must not matter that it fails.
+    On a busy machine a call of the service may take other steps than when it was recorded; whichever call of that name
+    it is then, it must not matter that it fails.
     """
     open_before = checks.descriptors()
     with scene_of(story, top, resolver) as scene:
         household = scene.household
-        with seam.failing(at, fault):
+        with seam.failing(at, model.made[at].call, fault):
             ending = attempt(story, scene)
         happened = seam.happened
         assert happened is not None, "nothing has failed"

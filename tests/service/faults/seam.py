@@ -44,6 +44,10 @@ _AFTERWARDS: Final = frozenset({"os.close", "fcntl.flock LOCK_UN"})
 """Calls that have done what they are for, whatever they answer: close(2)."""
 
 
+NEVER: Final = -1
+"""The number of no call."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """A call, and where in the product it was made: the places in it that led there, the nearest first."""
@@ -78,32 +82,28 @@ class Seam:
         self.made: list[Made] = []
         self.happened: Made | None = None
         self._thread: int | None = None
-        self._at = -1
+        self._at = NEVER
+        self._call = ""
         self._fault = Fault("none")
 
     @contextmanager
     def recording(self) -> Iterator[list[Made]]:
         """Record the calls that are made in the block."""
-        with self._listening(-1, Fault("none")):
+        with self.failing(NEVER, "", Fault("none")):
             yield self.made
 
     @contextmanager
-    def failing(self, at: int, fault: Fault) -> Iterator[None]:
-        """Have the call number *at* of the block fail."""
-        with self._listening(at, fault):
-            yield
-
-    @contextmanager
-    def _listening(self, at: int, fault: Fault) -> Iterator[None]:
-        self.begin(at, fault)
+    def failing(self, at: int, call: str, fault: Fault) -> Iterator[None]:
+        """Have the call number *at* of the block fail, or the next one after it that is a *call* like this."""
+        self.begin(at, call, fault)
         try:
             yield
         finally:
             self.end()
 
-    def begin(self, at: int, fault: Fault) -> None:
-        """Count this thread's calls from here on, and have the call number *at* fail."""
-        self.made, self.happened, self._at, self._fault = [], None, at, fault
+    def begin(self, at: int, call: str, fault: Fault) -> None:
+        """Count this thread's calls from here on, and have one fail; see `failing`."""
+        self.made, self.happened, self._at, self._call, self._fault = [], None, at, call, fault
         self._thread = threading.get_ident()
 
     def end(self) -> None:
@@ -116,7 +116,8 @@ class Seam:
             return work(*arguments, **named)
         made = Made(name, _way(sys._getframe(2)))
         self.made.append(made)
-        if len(self.made) - 1 != self._at:
+        is_late_enough = len(self.made) > self._at and self._call in ("", name)
+        if self._at == NEVER or self.happened is not None or not is_late_enough:
             return work(*arguments, **named)
         self.happened = made
         return self._fail(name, work, arguments, named)
