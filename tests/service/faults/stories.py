@@ -61,8 +61,8 @@ class Story:
     outcome: str | None = None
     path: str | None = None
     prepare: Callable[[Scene], None] = lambda _: None
-    again: Callable[[Scene], Document] | None = None
-    """How the same is done once more, where it is not by the same call."""
+    repeats: bool = True
+    """Whether what only looks gives the same answer once more."""
 
     def __str__(self) -> str:
         return self.name
@@ -159,6 +159,16 @@ def _sweep(scene: Scene) -> Document:
     return {"moved": scene.product.sweep()}
 
 
-SWEEPING: Final = Story("sweep", _sweep, prepare=_leave_a_temporary)
+SWEEPING: Final = Story("sweep", _sweep, prepare=_leave_a_temporary, repeats=False)
 
-DECLINING: Final = Story("notes_delete, declined", lambda scene: _answered(scene, decline()), prepare=_ask)
+
+def _build_index(scene: Scene) -> Document:
+    skipped = scene.product.build_index("Notes", lambda _: None)
+    return {"skipped": [{"path": each.path, "reason": each.reason} for each in skipped]}
+
+
+INDEXING: Final = Story("the index", _build_index)
+
+DECLINING: Final = Story(
+    "notes_delete, declined", lambda scene: _answered(scene, decline()), prepare=_ask, repeats=False
+)

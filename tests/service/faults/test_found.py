@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -243,6 +244,30 @@ def test_a_sweep_that_cannot_be_logged_is_made_all_the_same(
         assert product.sweep() == 1
     assert not household.temporaries()
     assert "a sweep is missing from it" in caplog.text
+
+
+class Failing(sqlite3.Connection):
+    """One that cannot read what an index says of itself."""
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql.startswith("SELECT generation, clean"):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            raise error
+        return super().execute(sql, *values)
+
+
+def test_an_index_that_cannot_be_read_when_it_is_opened_is_unavailable_and_made_the_next_time(
+    household: Household,
+) -> None:
+    """It was an error of SQLite's, and its connection stayed open."""
+    household.write("a.md", "# A\n")
+    product, connect = household.product(), sqlite3.connect
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *words, **named: connect(*words, factory=Failing, **named))
+        with pytest.raises(Unavailable):
+            product.build_index("Notes", lambda _: None)
+    assert product.build_index("Notes", lambda _: None) == ()
 
 
 def test_keys_that_cannot_be_written_leave_no_file(household: Household) -> None:
