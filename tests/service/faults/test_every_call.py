@@ -1,8 +1,9 @@
 """Whatever call fails, of whatever tool: the vault is old or new, what is said is so, nothing is left, and it goes on.
 
 The calls are recorded from a real run of each tool (`seam.py`), so that no list has to be kept; how each can fail is in
-`errnos.py`, and what must be true afterwards in `checks.py`. `FSNOTES_FAULTS=every pytest -n 0 -m slow` on this file
-has every single call fail, which takes minutes.
+`errnos.py`, and what must be true afterwards in `checks.py`. What is tried usually has one resolver, and the slow tests
+have the other. `FSNOTES_FAULTS=every pytest -n 0 -m slow` on this file
+has every single call fail, with both, which takes minutes.
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ def needed(resolver: ResolverChoice) -> ResolverChoice:
     return resolver
 
 
-@pytest.mark.parametrize(
-    ("story", "resolver"),
-    [(story, RESOLVERS[number % 2]) for number, story in enumerate(STORIES)],
-    ids=str,
-)
+def taking_turns(first: int) -> list[tuple[Story, ResolverChoice]]:
+    """Return each story with one of the resolvers; the other one has it where *first* is the other number."""
+    return [(story, RESOLVERS[(number + first) % 2]) for number, story in enumerate(STORIES)]
+
+
+ALL = [(story, resolver) for story in STORIES for resolver in RESOLVERS]
+
+
+@pytest.mark.parametrize(("story", "resolver"), taking_turns(0), ids=str)
 def test_a_call_of_each_kind_may_fail(
     seam: Seam, story: Story, resolver: ResolverChoice, tmp_path: Path
 ) -> None:
@@ -55,8 +60,9 @@ def test_a_call_of_each_kind_may_fail(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("resolver", RESOLVERS)
-@pytest.mark.parametrize("story", STORIES, ids=str)
+@pytest.mark.parametrize(
+    ("story", "resolver"), ALL if Profile.chosen() is Profile.EVERY else taking_turns(1), ids=str
+)
 def test_a_call_of_each_kind_may_fail_in_every_way(
     seam: Seam, story: Story, resolver: ResolverChoice, tmp_path: Path
 ) -> None:
