@@ -13,7 +13,7 @@ from fsnotes.access import Right
 from fsnotes.wiring import ResolverChoice
 from tests.service.conftest import ALICE, inline_household
 from tests.service.faults import checks
-from tests.service.faults.checks import Model, attempt, tree_of
+from tests.service.faults.checks import Ending, Model, attempt, tree_of
 from tests.service.faults.errnos import faults_of
 from tests.service.faults.seam import Fault, Made, Seam
 from tests.service.faults.stories import Scene, Story, furnish
@@ -61,11 +61,11 @@ def model_of(seam: Seam, story: Story, top: Path, resolver: ResolverChoice) -> M
 
 def run(
     seam: Seam, story: Story, model: Model, at: int, fault: Fault, top: Path, resolver: ResolverChoice
-) -> None:
-    """Tell the story while its call number *at* fails, and see what is true afterwards.
+) -> bool:
+    """Tell the story while its call number *at* fails, see what is true afterwards, and say whether it has failed.
 
     On a busy machine a call of the service may take other steps than when it was recorded; whichever call of that name
-    it is then, it must not matter that it fails.
+    it is then, it must not matter that it fails; and there may be none.
     """
     open_before = checks.descriptors()
     with scene_of(story, top, resolver) as scene:
@@ -73,7 +73,9 @@ def run(
         with seam.failing(at, model.made[at].call, fault):
             ending = attempt(story, scene)
         happened = seam.happened
-        assert happened is not None, "nothing has failed"
+        if happened is None:
+            assert ending == Ending(model.said, None)
+            return False
         checks.check_words(ending, household)
         checks.check_vault(model, ending, household)
         checks.check_answer(model, ending)
@@ -83,6 +85,7 @@ def run(
         checks.check_next(story, model, ending, scene, happened)
     left = {number: what for number, what in checks.descriptors().items() if number not in open_before}
     assert not left, f"left open: {left}"
+    return True
 
 
 def faults_in(model: Model, profile: Profile) -> list[tuple[int, Made, Fault]]:
@@ -105,13 +108,17 @@ def faults_in(model: Model, profile: Profile) -> list[tuple[int, Made, Fault]]:
 
 def tell(seam: Seam, story: Story, folder: Path, resolver: ResolverChoice, profile: Profile) -> int:
     """Tell the story with one fault after the other; return how many. Raises AssertionError for all at once."""
-    model = model_of(seam, story, folder / "top", resolver)
+    # The shorter one, since on a busy machine a call may take steps that it usually does not.
+    models = [model_of(seam, story, folder / "top", resolver) for _ in range(2)]
+    model = min(models, key=lambda each: len(each.made))
     faults = faults_in(model, profile)
     wrong: list[str] = []
+    tried = 0
     for at, made, fault in faults:
         try:
-            run(seam, story, model, at, fault, folder / "top", resolver)
+            tried += run(seam, story, model, at, fault, folder / "top", resolver)
         except AssertionError as error:
             wrong.append(f"{made} {fault}: {error}")
     assert not wrong, f"{len(wrong)} of {len(faults)}:\n" + "\n".join(wrong[:20])
-    return len(faults)
+    assert tried > len(faults) // 2
+    return tried
