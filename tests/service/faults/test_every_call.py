@@ -2,8 +2,8 @@
 
 The calls are recorded from a real run of each tool (`seam.py`), so that no list has to be kept; how each can fail is in
 `errnos.py`, and what must be true afterwards in `checks.py`. What is tried usually has one resolver, and the slow tests
-have the other. `FSNOTES_FAULTS=every pytest -n 0 -m slow` on this file
-has every single call fail, with both, which takes minutes.
+have the other. `FSNOTES_FAULTS=every pytest -n 0 -m slow` on this file has every single call fail, with both, which
+takes minutes.
 """
 
 from __future__ import annotations
