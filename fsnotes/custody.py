@@ -29,6 +29,7 @@ from sandbox.jail.report import Report
 from sandbox.names import display
 from sandbox.place import Place
 from sandbox.records import record
+from sandbox.releasing import unlock
 
 NO_PART: Final = (
     "moves that rewrite links are refused and there is no search index,"
@@ -158,7 +159,7 @@ def _give(folder: int, part: Part, account: Account) -> Withheld | None:
         _make_for(account, INDEX_FOLDER, folder)
         os.fchown(folder, account.uid, account.gid)
     finally:
-        fcntl.flock(folder, fcntl.LOCK_UN)
+        unlock(folder)
     _log.info("%s belongs to uid %d from here on, as whom workers run", shown, account.uid)
     return None
 

@@ -18,6 +18,9 @@ from sandbox.names import ROOT
 COUNTED_SCANS: Final = 10
 """Bounded calls spent on counting a workspace's notes before the count is given as incomplete."""
 
+_UNKNOWN: Final = frozenset({"unreadable", "too_many"})
+"""Why something is skipped that may be a folder with notes in it."""
+
 _log = logging.getLogger("fsnotes.service")
 
 
@@ -39,14 +42,16 @@ def show(
     elif Right.READ in held.rights:
         grant = access.authorize(call.principal, held.workspace.uri, Right.READ)
         after: str | None = None
+        unseen = False
         try:
             for _ in range(COUNTED_SCANS):
                 scan = ScanNotes(str(held.folder), recursive=True, after=after)
                 scanned = runner.run(grant, scan, abandoned=call.abandoned)
                 notes += len(scanned.notes)
+                unseen = unseen or any(item.reason in _UNKNOWN for item in scanned.skipped)
                 after = scanned.resume
                 if after is None:
-                    complete = True
+                    complete = not unseen
                     break
         except Abandoned:
             raise

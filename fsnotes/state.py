@@ -18,6 +18,7 @@ from fsnotes.notes.opening import INDEX_FOLDER
 from sandbox.names import display
 from sandbox.place import Place
 from sandbox.records import record
+from sandbox.releasing import release
 
 _CLOSED: Final = 0o700
 _PASSABLE: Final = 0o711
@@ -141,7 +142,7 @@ class StateFolder:
             try:
                 status = os.fstat(opened)
             except BaseException:
-                os.close(opened)
+                release(opened)
                 raise
         except OSError as error:
             if os.geteuid() == 0:
@@ -154,7 +155,7 @@ class StateFolder:
                 with contextlib.suppress(OSError):
                     os.mkdir(INDEX_FOLDER, _CLOSED, dir_fd=opened)
         finally:
-            os.close(opened)
+            release(opened)
         return Part(name, Place(real, (status.st_dev, status.st_ino)), status.st_uid)
 
     def _check_apart(self, real: str, name: str, canonical_path: str) -> None:
@@ -176,7 +177,7 @@ def _make_in(path: str, name: str) -> None:
     except FileExistsError:
         pass
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _make(path: str, *, mode: int, closed: bool) -> None:

@@ -124,19 +124,25 @@ class Product:
             except FsnotesError as error:
                 _log.warning("workspace %r: not swept: %s", workspace.name, type(error).__name__)
                 continue
-            if count:
-                self._audit.refuse(
-                    Event(
-                        principal="fsnotes",
-                        tool="sweep",
-                        workspace=workspace.name,
-                        path=None,
-                        jail=self._runner.jail(workspace.name),
-                        outcome=f"swept_{count}",
-                    )
-                )
             moved += count
+            if count:
+                self._note_sweep(workspace.name, count)
         return moved
+
+    def _note_sweep(self, workspace: str, count: int) -> None:
+        event = Event(
+            principal="fsnotes",
+            tool="sweep",
+            workspace=workspace,
+            path=None,
+            jail=self._runner.jail(workspace),
+            outcome=f"swept_{count}",
+        )
+        try:
+            self._audit.refuse(event)
+        except Unavailable:
+            # Nothing was lost, and the other workspaces are to be swept all the same.
+            _log.error("the audit log cannot be written: a sweep is missing from it")
 
     def close(self) -> None:
         """Let go of everything."""

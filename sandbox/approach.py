@@ -17,6 +17,7 @@ from typing import Final, Self
 
 from sandbox import _linux
 from sandbox.records import record
+from sandbox.releasing import release
 
 _LOOK: Final = _linux.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -41,7 +42,7 @@ class Approach:
         try:
             for number, name in enumerate(names, start=1):
                 above, self._fd = self._fd, os.open(name, _LOOK, dir_fd=self._fd)
-                os.close(above)
+                release(above)
                 steps.append(Step("/" + "/".join(names[:number]), os.fstat(self._fd)))
         except BaseException:
             self.close()
@@ -65,7 +66,7 @@ class Approach:
         """Let go of the folder; a second time does nothing."""
         folder, self._fd = self._fd, -1
         if folder >= 0:
-            os.close(folder)
+            release(folder)
 
     def exchangeable(self) -> str | None:
         """Return the first folder in which somebody but root could exchange what the way goes on to, or None.

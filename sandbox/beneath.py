@@ -10,10 +10,11 @@ import os
 from types import TracebackType
 from typing import Final
 
-from sandbox.errors import RootUnusable, UnacceptableName
+from sandbox.errors import RootUnusable, StorageFailed, UnacceptableName, Unsettled
 from sandbox.names import OWN_PREFIX, TRASH_FOLDER, RelPath
 from sandbox.policy import Links, Mounts, Policy
 from sandbox.records import replace
+from sandbox.releasing import release
 from sandbox.reports import refusal
 from sandbox.resolve import Resolver, ResolverChoice, choose_resolver
 from sandbox.steps import Observer
@@ -22,6 +23,9 @@ CLOSED: Final = -1
 
 UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 """How a file system says that it does not offer an operation at all."""
+
+UNCERTAIN: Final = frozenset({errno.EIO, errno.EINTR, errno.ETIMEDOUT})
+"""How a file system that lies elsewhere says that it got no answer: what was asked may have been done all the same."""
 
 
 class Descriptor:
@@ -38,7 +42,7 @@ class Descriptor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._number)
+        release(self._number)
 
 
 class Beneath:
@@ -71,7 +75,7 @@ class Beneath:
         """Close the root; a second time does nothing."""
         fd, self._fd = self._fd, CLOSED
         if fd != CLOSED:
-            os.close(fd)
+            release(fd)
 
     def open(self, path: RelPath, flags: int) -> Descriptor:
         """Open *path* by the policy's resolver."""
@@ -111,3 +115,11 @@ def sync_folder(folder: int, shown: object) -> None:
     except OSError as error:
         if error.errno not in UNSUPPORTED:
             raise refusal(error, str(shown)) from error
+
+
+def settle_folder(folder: int, shown: object) -> None:
+    """Make the names in a folder durable after a change that has been made there. Raises Unsettled."""
+    try:
+        sync_folder(folder, shown)
+    except StorageFailed as error:
+        raise Unsettled(error.errno, repr(str(shown))) from error

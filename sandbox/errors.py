@@ -5,6 +5,8 @@ Messages are for logs. What a client is told is written elsewhere, over the type
 
 from __future__ import annotations
 
+import errno
+
 
 class SandboxError(Exception):
     """Anything that `sandbox` refuses or cannot do."""
@@ -146,6 +148,15 @@ class StorageFailed(SandboxError):
     def __init__(self, number: int, what: str) -> None:
         super().__init__(f"{what}: errno {number}")
         self.errno = number
+
+    @property
+    def is_for_rights(self) -> bool:
+        """Whether there is no permission: that stays so, and what is there is somebody else's affair."""
+        return self.errno in (errno.EACCES, errno.EPERM)
+
+
+class Unsettled(StorageFailed):
+    """The change was made and the file system failed then: it is there, and whether it will stay nobody can say."""
 
 
 # -- the jail ----------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import os
 from types import TracebackType
 from typing import Final
 
-from sandbox.beneath import sync_folder
+from sandbox.beneath import UNCERTAIN, sync_folder
 from sandbox.errors import Missing, SandboxError
+from sandbox.releasing import release
 from sandbox.reports import refusal
 from sandbox.resolve import READ_FOLDER, Resolver
 
@@ -66,7 +67,7 @@ class FolderForChange:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._fd)
+        release(self._fd)
         if error is not None:
             self.remove_made()
 
@@ -84,9 +85,9 @@ class FolderForChange:
         try:
             for depth in range(1, len(self._parts) + 1):
                 parent, former = self._step(parent, depth, mode), parent
-                os.close(former)
+                release(former)
         except BaseException:
-            os.close(parent)
+            release(parent)
             self.remove_made()
             raise
         return parent
@@ -104,13 +105,15 @@ class FolderForChange:
         except FileExistsError:
             pass  # made by somebody else in between, or a link that dangles: opening it tells
         except OSError as error:
+            if error.errno in UNCERTAIN:
+                self._made.append(depth)  # perhaps; it is removed if it is there, and empty
             raise refusal(error, self._shown) from error
         folder = self._open(depth)
         try:
             if self._durable:
                 sync_folder(parent, self._shown)
         except BaseException:
-            os.close(folder)
+            release(folder)
             raise
         return folder
 
@@ -128,5 +131,5 @@ def remove_empty(base: int, parts: tuple[bytes, ...], *, resolver: Resolver) -> 
     except OSError:
         return False
     finally:
-        os.close(parent)
+        release(parent)
     return True

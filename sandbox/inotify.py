@@ -14,6 +14,7 @@ from typing import Final
 from sandbox import _linux
 from sandbox.errors import WatchUnavailable
 from sandbox.marks import Reason
+from sandbox.releasing import release
 
 READ_BYTES: Final = 1 << 18
 """How much is read at once: some eight thousand events."""
@@ -67,7 +68,7 @@ class Inotify:
 
     def close(self) -> None:
         """End all watches."""
-        os.close(self._fd)
+        release(self._fd)
 
     def fileno(self) -> int:
         """Return the descriptor that can be read when there are events."""

@@ -9,6 +9,7 @@ import os
 
 from sandbox import _linux, mounts
 from sandbox.records import record
+from sandbox.releasing import release
 from sandbox.resolve import LOOK_FOLDER, openat2_obstacle
 
 
@@ -47,7 +48,7 @@ def look() -> Kernel:
             mount_table=mounts.obstacle(),
         )
     finally:
-        os.close(top)
+        release(top)
 
 
 def _landlock() -> int | None:

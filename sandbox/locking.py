@@ -23,6 +23,7 @@ from sandbox.beneath import Beneath, Descriptor
 from sandbox.errors import Abandoned, LockTimeout, RootUnusable
 from sandbox.own_files import open_own_file, open_own_folder
 from sandbox.place import Place
+from sandbox.releasing import release, unlock
 from sandbox.reports import refusal
 from sandbox.resolve import READ_FOLDER
 
@@ -80,11 +81,8 @@ class Lock:
                 deadline.check_abandoned()
                 yield
             finally:
-                # Closing alone would leave the lock with a forked child that shares the description.
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
-                finally:
-                    os.close(descriptor)
+                unlock(descriptor)
+                release(descriptor)
         finally:
             self._mutex.release()
 
@@ -93,7 +91,7 @@ class Lock:
         with Descriptor(self._open_directory()) as descriptor:
             try:
                 if _try_lock(descriptor):
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
+                    unlock(descriptor)
             except _UnlockableError:
                 return "file"
         return "directory"
@@ -119,7 +117,7 @@ class Lock:
                 descriptor = self._wait_for(_open_lock_file(name, folder), deadline)
                 if _is_at(name, folder, descriptor):
                     return descriptor
-                os.close(descriptor)  # the file was replaced while we waited: the lock is on nobody's file
+                release(descriptor)  # the file was replaced while we waited: the lock is on nobody's file
         raise LockTimeout("the lock file keeps being replaced")
 
     def _wait_for(self, descriptor: int, deadline: _Deadline) -> int:
@@ -128,7 +126,7 @@ class Lock:
                 deadline.check()
                 time.sleep(deadline.step())
         except BaseException:
-            os.close(descriptor)
+            release(descriptor)
             raise
         return descriptor
 

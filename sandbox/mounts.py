@@ -17,6 +17,8 @@ import threading
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from sandbox.releasing import release
+
 TABLE: Final = "/proc/self/mountinfo"
 
 MAX_BYTES: Final = 16 * 1_048_576
@@ -132,7 +134,7 @@ class MountWatch:
         with self._mutex:
             for descriptor in (self._table, self._bell):
                 if descriptor is not None:
-                    os.close(descriptor)
+                    release(descriptor)
             self._table = self._bell = self._seen = None
             self._is_closed = True
 

@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Callable
 
-from sandbox.beneath import Beneath, check_not_own, sync_folder
+from sandbox.beneath import Beneath, check_not_own, settle_folder
 from sandbox.errors import (
     Exists,
     IdentityChanged,
@@ -108,8 +108,8 @@ def _move(
                 raise IdentityChanged(str(source))
             tree.observe(Step.MOVE_VERIFIED)
             with reporting(target):
-                sync_folder(target_folder, target)
-                sync_folder(source_folder, source)
+                settle_folder(target_folder, target)
+                settle_folder(source_folder, source)
             tree.observe(Step.MOVE_DURABLE)
             return arrived
 

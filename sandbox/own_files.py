@@ -18,6 +18,7 @@ from typing import Final
 
 from sandbox.errors import RootUnusable
 from sandbox.place import Place
+from sandbox.releasing import release
 
 HOLD_SECONDS: Final = 1.0
 """How long root waits for a folder that another process of root's is about to give away: it takes a moment."""
@@ -45,7 +46,7 @@ def open_own_folder(folder: str | Place) -> int:
             _hold(descriptor)
             _check_folder(descriptor, folder)  # it may have been given away until now
     except BaseException:
-        os.close(descriptor)
+        release(descriptor)
         raise
     return descriptor
 
@@ -57,15 +58,21 @@ def open_own_file(name: str, flags: int, *, folder: int) -> int:
     and nothing else was done with it.
     """
     descriptor = os.open(name, flags | _FILE, _MODE, dir_fd=folder)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-        os.close(descriptor)
-        raise RootUnusable("one of our own files is no plain file of ours")
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            raise RootUnusable("one of our own files is no plain file of ours")
+    except BaseException:
+        release(descriptor)
+        raise
     return descriptor
 
 
 def _check_folder(descriptor: int, folder: str | Place) -> None:
-    status = os.fstat(descriptor)
+    try:
+        status = os.fstat(descriptor)
+    except OSError as error:
+        raise RootUnusable("the folder of our own files cannot be looked at") from error
     if isinstance(folder, Place) and (status.st_dev, status.st_ino) != folder.identity:
         raise RootUnusable("the folder of our own files was moved or replaced")
     if status.st_uid != os.geteuid():

@@ -8,6 +8,7 @@ from typing import Final
 
 from sandbox.errors import RootUnusable
 from sandbox.records import record
+from sandbox.releasing import release
 
 # To look at what is in a folder is all that is needed; macOS has no such flag and opens it.
 _LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,7 +41,7 @@ def place_in(path: str, name: str, *, identity: tuple[int, int] | None = None) -
             above = os.fstat(folder)
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         finally:
-            os.close(folder)
+            release(folder)
     except (OSError, ValueError) as error:
         raise RootUnusable("there is no such folder") from error
     if identity not in (None, (above.st_dev, above.st_ino)) or not stat.S_ISDIR(status.st_mode):

@@ -17,6 +17,7 @@ from sandbox.errors import Escape, Missing, MountRefused, SandboxError, TooLarge
 from sandbox.names import RelPath, component_fault, display
 from sandbox.objects import MAX_UNNAMEABLE, Content, Entry, FileIdentity, Kind, Listing, Numbers, Stamp
 from sandbox.policy import Links, Policy
+from sandbox.releasing import release
 from sandbox.reports import reporting
 from sandbox.resolve import LOOK, LOOK_FOLDER, READ_FOLDER
 
@@ -206,7 +207,7 @@ def _kind_of(entry: os.DirEntry[str]) -> Kind:
 def _is_refused_mount(tree: Beneath, folder: RelPath, entry: os.DirEntry[str]) -> bool:
     parts = (*encoded_parts(folder), entry.name.encode())
     try:
-        os.close(tree.resolver.open(tree.fd, parts, LOOK))
+        release(tree.resolver.open(tree.fd, parts, LOOK))
     except MountRefused:
         return True
     except SandboxError:

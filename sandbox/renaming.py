@@ -12,7 +12,7 @@ import stat
 from typing import Final
 
 from sandbox import _linux
-from sandbox.beneath import UNSUPPORTED
+from sandbox.beneath import UNCERTAIN, UNSUPPORTED
 from sandbox.errors import IdentityChanged
 from sandbox.names import OWN_PREFIX
 from sandbox.objects import FileIdentity
@@ -33,14 +33,16 @@ def lstat(folder: int, name: bytes) -> FileIdentity:
 def exchange(folder: int, one: bytes, other_folder: int, other: bytes) -> bool:
     """Exchange two names in one step; False where the file system does not offer it.
 
-    Raises OSError, ENOENT when one of them is gone.
+    Raises OSError, ENOENT when one of them is gone; then nothing was exchanged.
     """
+    former = lstat(folder, one)
     try:
         _linux.renameat2(folder, one, other_folder, other, flags=_linux.RENAME_EXCHANGE)
     except OSError as error:
         if error.errno in UNSUPPORTED:
             return False
-        raise
+        if error.errno not in UNCERTAIN or not lstat(other_folder, other).is_same_file(former):
+            raise
     return True
 
 
@@ -99,7 +101,9 @@ def _rename_noreplace(source_folder: int, source: bytes, target_folder: int, tar
     except OSError as error:
         if error.errno in UNSUPPORTED:
             return False
-        raise
+        if error.errno not in UNCERTAIN or _is_taken(source_folder, source):
+            raise
+        lstat(target_folder, target)  # it is here, or nobody knows where
     return True
 
 

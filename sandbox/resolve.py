@@ -21,6 +21,7 @@ from typing import Final, Literal, Protocol
 from sandbox import _linux
 from sandbox.errors import Escape, LinkRefused, MountRefused, NotAFolder, RootUnusable
 from sandbox.policy import Links, Mounts, Policy
+from sandbox.releasing import release
 from sandbox.reports import refusal
 
 MOVED_ATTEMPTS: Final = 8
@@ -107,7 +108,7 @@ class Openat2Resolver:
             if _linux.glance(found).mount != _linux.glance(root_fd).mount:
                 raise MountRefused(text) from error
         finally:
-            os.close(found)
+            release(found)
 
 
 class WalkResolver:
@@ -139,7 +140,7 @@ class WalkResolver:
             for part in parts if wants_folder else parts[:-1]:
                 above, folder = folder, self._look(folder, part, text, must_be_folder=True)
                 if above != root_fd:
-                    os.close(above)
+                    release(above)
             if wants_folder:
                 # SAFETY: "." of a folder that is held and was looked at: no name is resolved again.
                 return os.open(".", flags | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
@@ -148,7 +149,7 @@ class WalkResolver:
             return self._open_last(folder, parts[-1], flags, text)
         finally:
             if folder != root_fd:
-                os.close(folder)
+                release(folder)
 
     def _look(self, folder: int, part: bytes, text: str, *, must_be_folder: bool, flags: int = LOOK) -> int:
         # O_PATH with O_NOFOLLOW opens a link itself, so that the type is read from what is held.
@@ -161,7 +162,7 @@ class WalkResolver:
             if must_be_folder and not stat.S_ISDIR(seen.mode):
                 raise NotAFolder(text)
         except BaseException:
-            os.close(descriptor)
+            release(descriptor)
             raise
         return descriptor
 
@@ -170,7 +171,7 @@ class WalkResolver:
         try:
             self._check_mount(_linux.glance(descriptor), text)
         except BaseException:
-            os.close(descriptor)
+            release(descriptor)
             raise
         return descriptor
 
@@ -199,11 +200,11 @@ def openat2_obstacle(root_fd: int) -> str | None:
     Returns what stands in its way, None where it holds.
     """
     try:
-        os.close(_linux.openat2(root_fd, b".", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
+        release(_linux.openat2(root_fd, b".", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
     except OSError as error:
         return f"openat2: {errno.errorcode.get(error.errno or 0, str(error.errno))}"
     try:
-        os.close(_linux.openat2(root_fd, b"..", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
+        release(_linux.openat2(root_fd, b"..", flags=LOOK_FOLDER, resolve=_linux.RESOLVE_BENEATH))
     except OSError as error:
         if error.errno == errno.EXDEV:
             return None

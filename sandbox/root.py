@@ -46,6 +46,8 @@ from sandbox.objects import (
 )
 from sandbox.place import Place
 from sandbox.policy import Policy
+from sandbox.releasing import release
+from sandbox.reports import reporting
 from sandbox.resolve import ResolverChoice
 from sandbox.shelves import Shelf, Shelves
 from sandbox.staging import Change, Staged
@@ -128,8 +130,11 @@ class Root:
         try:
             status = os.fstat(fd)
             tree = Beneath(fd, policy, resolver=resolver, observe=observe)
+        except OSError as error:
+            release(fd)
+            raise RootUnusable("the directory cannot be looked at") from error
         except BaseException:
-            os.close(fd)
+            release(fd)
             raise
         place = Place(os.path.abspath(os.fsdecode(path)), (status.st_dev, status.st_ino))
         return cls(tree, place, lock_file, lock_folder)
@@ -141,8 +146,9 @@ class Root:
 
     @property
     def owner(self) -> tuple[int, int]:
-        """The user and the group that the directory belongs to at this moment."""
-        status = os.fstat(self._tree.fd)
+        """The user and the group that the directory belongs to at this moment. Raises StorageFailed."""
+        with reporting(ROOT):
+            status = os.fstat(self._tree.fd)
         return status.st_uid, status.st_gid
 
     @property

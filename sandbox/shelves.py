@@ -17,6 +17,7 @@ from sandbox.names import RelPath
 from sandbox.objects import Kind
 from sandbox.policy import Links
 from sandbox.reading import READ_FILE, read
+from sandbox.releasing import release
 from sandbox.reports import refusal
 from sandbox.resolve import READ_FOLDER
 
@@ -45,7 +46,7 @@ class Shelf:
         """Close the folder; a second time does nothing."""
         folder, self._folder = self._folder, -1
         if folder >= 0:
-            os.close(folder)
+            release(folder)
 
     def read(self, name: str) -> bytes:
         """Return the bytes of the file *name*. Raises Missing, Escape, ObjectRefused, StorageFailed."""
@@ -62,11 +63,15 @@ class Shelf:
                 status = os.fstat(file)
                 policy.judge(path, status)
                 data, most = os.read(file, status.st_size + 1), policy.max_file_bytes
-                # Only one that grows has more than it said.
-                while status.st_size < len(data) <= most and (more := os.read(file, most + 1 - len(data))):
+                # One that was read to the size it told is whole, and so is one that says that it has ended. Others
+                # grow, or come in pieces: read(2) may give less than there is.
+                while len(data) != status.st_size and len(data) <= most:
+                    more = os.read(file, most + 1 - len(data))
+                    if not more:
+                        break
                     data += more
             finally:
-                os.close(file)
+                release(file)
         except OSError as error:
             raise refusal(error, str(path)) from error
         if len(data) > most:

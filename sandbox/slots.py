@@ -14,6 +14,7 @@ from sandbox.beneath import sync_folder
 from sandbox.errors import Missing, TooLarge
 from sandbox.own_files import open_own_file, open_own_folder
 from sandbox.place import Place
+from sandbox.releasing import release
 from sandbox.reports import reporting
 from sandbox.temporaries import write_all
 
@@ -34,7 +35,7 @@ class Slot:
         """Close the folder; a second time does nothing."""
         folder, self._folder = self._folder, -1
         if folder >= 0:
-            os.close(folder)
+            release(folder)
 
     @property
     def is_empty(self) -> bool:
@@ -64,7 +65,7 @@ class Slot:
                     pieces.append(piece)
                     left -= len(piece)
         finally:
-            os.close(file)
+            release(file)
         if left <= 0:
             raise TooLarge(self._name, limit=self._most)
         return b"".join(pieces)
@@ -95,7 +96,7 @@ class Slot:
             if durable:
                 os.fsync(file)
         finally:
-            os.close(file)
+            release(file)
 
     def clear(self) -> None:
         """Remove the file; durable when this returns. Raises StorageFailed."""

@@ -13,7 +13,7 @@ from collections import deque
 from typing import Final
 
 from sandbox.beneath import Beneath, Descriptor, sync_folder
-from sandbox.errors import PathError, SandboxError
+from sandbox.errors import PathError, SandboxError, StorageFailed
 from sandbox.folders import OWN_FOLDER, FolderForChange
 from sandbox.names import MAX_DEPTH, OWN_PREFIX, TRASH_FOLDER
 from sandbox.objects import FileIdentity, SweepReport
@@ -54,19 +54,22 @@ def _find(tree: Beneath) -> tuple[list[_Found], bool]:
             descriptor = tree.plain.open(tree.fd, parts, READ_FOLDER)
         except SandboxError:
             continue  # a mount, gone, or not ours to read
-        with Descriptor(descriptor) as folder, os.scandir(folder) as entries:
-            for entry in entries:
-                if room == 0:
-                    return found, False
-                room -= 1
-                name = os.fsencode(entry.name)
-                if name.startswith(_PREFIX):
-                    found.append(_Found(parts, name))
-                elif entry.is_dir(follow_symlinks=False) and (parts or name != _TRASH):
-                    if len(parts) < MAX_DEPTH:
-                        waiting.append((*parts, name))
-                    else:
-                        complete = False
+        try:
+            with Descriptor(descriptor) as folder, os.scandir(folder) as entries:
+                for entry in entries:
+                    if room == 0:
+                        return found, False
+                    room -= 1
+                    name = os.fsencode(entry.name)
+                    if name.startswith(_PREFIX):
+                        found.append(_Found(parts, name))
+                    elif entry.is_dir(follow_symlinks=False) and (parts or name != _TRASH):
+                        if len(parts) < MAX_DEPTH:
+                            waiting.append((*parts, name))
+                        else:
+                            complete = False
+        except OSError:
+            complete = False  # what of it cannot be read is found the next time
     return found, complete
 
 
@@ -81,7 +84,7 @@ def _sweep_one(tree: Beneath, found: _Found, entry: bytes, *, before: float) -> 
             if status.st_nlink > 1 and _drop_second_name(folder, found.name, FileIdentity.of(status)):
                 return True
             return _move_to_trash(tree, folder, found, entry)
-    except (OSError, PathError):
+    except (OSError, PathError, StorageFailed):
         return False  # gone meanwhile, or it cannot be moved: it is found again the next time
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from sandbox.objects import FileIdentity
 from sandbox.records import record
+from sandbox.releasing import release
 from sandbox.renaming import lstat, temporary_name
 from sandbox.steps import Observer, Step
 
@@ -67,7 +68,7 @@ def write_temporary(
             discard(folder, Temporary(name, FileIdentity.of(os.fstat(fd))))
             raise
     finally:
-        os.close(fd)
+        release(fd)
 
 
 def discard(folder: int, temporary: Temporary) -> None:

@@ -8,12 +8,13 @@ says about links and mounts.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 from collections.abc import Callable
 from typing import Final, Literal
 
-from sandbox.beneath import Beneath, Descriptor, check_not_own, encoded_parts, sync_folder
+from sandbox.beneath import Beneath, Descriptor, check_not_own, encoded_parts, settle_folder
 from sandbox.errors import (
     Escape,
     IdentityChanged,
@@ -22,6 +23,7 @@ from sandbox.errors import (
     NotAFolder,
     ObjectRefused,
     TrashUnusable,
+    Unsettled,
 )
 from sandbox.folders import OWN_FOLDER, USER_FOLDER, FolderForChange, remove_empty
 from sandbox.moving import put_back
@@ -64,8 +66,8 @@ def trash(tree: Beneath, path: RelPath, *, entry: str, expect: Callable[[bytes],
                 _sync_quietly(folder, source)
                 raise
             tree.observe(Step.TRASH_VERIFIED)
-            sync_folder(folder, path)
-            sync_folder(source, path)
+            settle_folder(folder, path)
+            settle_folder(source, path)
             tree.observe(Step.TRASH_DURABLE)
 
 
@@ -168,8 +170,8 @@ def restore(tree: Beneath, entry: str, target: RelPath | None = None) -> RelPath
             with into as target_folder:
                 tree.observe(Step.RESTORE_FOLDERS_MADE)
                 _move_out(tree, folder, found.path, target_folder, path, expect=expected)
-                sync_folder(target_folder, path)
-                sync_folder(folder, entry)
+                settle_folder(target_folder, path)
+                settle_folder(folder, path)
                 tree.observe(Step.RESTORE_DURABLE)
         _tidy(tree, opened, entry, found.path)
     tree.observe(Step.RESTORE_TIDIED)
@@ -186,7 +188,12 @@ def _move_out(
         except FileNotFoundError as error:
             raise IdentityChanged(str(path)) from error
         tree.observe(Step.RESTORE_MOVED)
-        arrived = lstat(target_folder, target)
+        try:
+            arrived = lstat(target_folder, target)
+        except OSError as error:
+            if not put_back(target_folder, target, folder, source, shown=str(path)):
+                raise Unsettled(error.errno or errno.EIO, repr(str(path))) from error
+            raise
         if arrived.key != expect.key:
             put_back(target_folder, target, folder, source, shown=str(path))
             raise IdentityChanged(str(path))

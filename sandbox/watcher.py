@@ -18,6 +18,7 @@ from sandbox.errors import WatchUnavailable
 from sandbox.marks import Dirty, Marks, Reason, Unwatched
 from sandbox.names import ROOT, RelPath
 from sandbox.records import record
+from sandbox.releasing import release
 from sandbox.watches import Wanted, Watches
 
 __all__ = ["Dirty", "Reason", "Unwatched", "Watcher", "WatcherStatus"]
@@ -178,8 +179,8 @@ class Watcher:
         with self._changed:
             self._ended = True
             self._watches.close()
-            os.close(self._ear)
-            os.close(self._bell)
+            release(self._ear)
+            release(self._bell)
             self._changed.notify_all()
 
     def _work(self) -> None:

@@ -36,6 +36,7 @@ from sandbox.marks import Marks, Reason, Unwatched
 from sandbox.names import ROOT, RelPath, component_fault, component_of
 from sandbox.policy import Links, Mounts
 from sandbox.reading import bounded_entries
+from sandbox.releasing import release
 from sandbox.resolve import LOOK, LOOK_FOLDER, READ_FOLDER
 
 _APPEARED: Final = _linux.IN_CREATE | _linux.IN_MOVED_TO
@@ -73,7 +74,7 @@ class Watches:
         try:
             self._inotify = Inotify()
         except BaseException:
-            os.close(self._fd)
+            release(self._fd)
             raise
         self._map = FolderMap(self._inotify.release)
         try:
@@ -85,7 +86,7 @@ class Watches:
     def close(self) -> None:
         """End all watches."""
         self._inotify.close()
-        os.close(self._fd)
+        release(self._fd)
 
     def fileno(self) -> int:
         """Return the descriptor that can be read when there are events."""

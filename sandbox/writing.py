@@ -7,15 +7,17 @@ mean, and which names are acceptable for new files, is left to the caller.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Final
 
-from sandbox.beneath import Beneath, check_not_own, encoded_parts, sync_folder
+from sandbox.beneath import Beneath, check_not_own, encoded_parts, settle_folder
 from sandbox.errors import (
     Exists,
     IdentityChanged,
     InvalidPath,
     TooLarge,
+    Unsettled,
 )
 from sandbox.folders import USER_FOLDER, FolderForChange
 from sandbox.likeness import Likeness
@@ -78,7 +80,7 @@ def create(tree: Beneath, path: RelPath, data: bytes, *, durable: bool) -> FileI
             raise
         tree.observe(Step.CREATE_NAMED)
         if durable:
-            sync_folder(folder, path)
+            settle_folder(folder, path)
             tree.observe(Step.CREATE_DURABLE)
         return temporary.identity
 
@@ -89,7 +91,7 @@ def replace(tree: Beneath, path: RelPath, data: bytes, *, expect: FileIdentity) 
     with folder_of(tree, path, make=None) as folder, reporting(path):
         temporary, not_kept = write_beside(tree, folder, path, data, expect=expect, durable=True)
         put_in_place(tree, folder, temporary, folder, path, expect=expect)
-        sync_folder(folder, path)
+        settle_folder(folder, path)
         tree.observe(Step.REPLACE_DURABLE)
         return Replaced(temporary.identity, not_kept)
 
@@ -155,7 +157,11 @@ def put_in_place(
     # From here on the temporary's name holds the former file. Should anything fail now (an observer, a
     # signal), it stays for the sweeper: nothing that might be a stranger's is removed on the way out.
     tree.observe(Step.REPLACE_EXCHANGED)
-    came_out = lstat(aside, temporary.name)
+    try:
+        came_out = lstat(aside, temporary.name)
+    except OSError as error:
+        _take_back(aside, temporary, folder, path, error)
+        raise
     if came_out.key != expect.key:
         _give_back(aside, temporary, folder, name, held=came_out)
         raise IdentityChanged(str(path))
@@ -174,6 +180,24 @@ def _rename_over(aside: int, temporary: Temporary, folder: int, path: RelPath) -
     except BaseException:
         discard(aside, temporary)
         raise
+
+
+def _take_back(aside: int, temporary: Temporary, folder: int, path: RelPath, why: OSError) -> None:
+    """Undo an exchange of which nobody can see what came out. Raises Unsettled where that cannot be done either."""
+    try:
+        exchange(aside, temporary.name, folder, path.name.encode())
+        is_ours = lstat(aside, temporary.name).key == temporary.identity.key
+    except OSError as error:
+        raise Unsettled(why.errno or errno.EIO, repr(str(path))) from error
+    if not is_ours:
+        # Somebody has saved another text over ours meanwhile, and that is aside by now: it has the name again. The one
+        # that came out first is left to the sweeper.
+        try:
+            exchange(aside, temporary.name, folder, path.name.encode())
+        except OSError as error:
+            raise Unsettled(why.errno or errno.EIO, repr(str(path))) from error
+        raise IdentityChanged(str(path)) from why
+    discard(aside, temporary)
 
 
 def _give_back(aside: int, temporary: Temporary, folder: int, name: bytes, *, held: FileIdentity) -> None:

@@ -14,6 +14,7 @@ from fsnotes.audit.entries import Entry, Wanted, parse
 from fsnotes.audit.lines import Line, forwards, line_at
 from fsnotes.audit.reading import START, Files, History, Resume, identity, resume
 from fsnotes.errors import Unavailable
+from sandbox.releasing import release
 
 BEGUN_SECONDS: Final = 5.0
 """How long a line waits for its outcome, or for the rest of itself, before it is shown, or counted as broken."""
@@ -122,7 +123,7 @@ class Follower:
     def close(self) -> None:
         """Let go of the files."""
         for tail in self._tails():
-            os.close(tail.descriptor)
+            release(tail.descriptor)
         self._former, self._tail = [], None
 
     def poll(self, now: float) -> list[Entry]:
@@ -151,7 +152,7 @@ class Follower:
         for tail in self._former:
             if tail not in kept:
                 self._broken += tail.broken
-                os.close(tail.descriptor)
+                release(tail.descriptor)
         self._former = kept
 
     def _advance(self) -> bool:
@@ -173,10 +174,10 @@ class Follower:
                     return False
                 later = self._later()
                 if later and self.files.identity(later[0]) != identity(descriptor):
-                    os.close(descriptor)  # it is not the next one any more
+                    release(descriptor)  # it is not the next one any more
                     continue
             if identity(descriptor) == before:
-                os.close(descriptor)
+                release(descriptor)
                 return False
             if self._tail is not None:
                 self._former.append(self._tail)

@@ -26,11 +26,6 @@ def lock(descriptor: int, *, until: float) -> None:
             return
 
 
-def unlock(descriptor: int) -> None:
-    """Unlock it. Closing alone would leave the lock with a forked child that shares the description."""
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
 def write_all(descriptor: int, data: bytes, offset: int) -> None:
     """Write the whole of *data* at *offset*. Raises OSError, and then a part of it may have been written."""
     view = memoryview(data)

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import Final
 
 from fsnotes.audit.events import MAX_REFUSED_FIELD, Event, encode, slot, stamp
-from fsnotes.audit.locking import LOCK_SECONDS, lock, unlock, write_all
+from fsnotes.audit.locking import LOCK_SECONDS, lock, write_all
 from fsnotes.audit.reservations import Reservation
 from fsnotes.audit.rotation import DEFAULT, Rotation, RotationStep, complete, ignore, rotate
 from fsnotes.errors import Unavailable
+from sandbox.releasing import release, unlock
 
 AGAIN_SECONDS: Final = 10.0
 """How long the log goes on in a file that could not be renamed, before that is tried again."""
@@ -60,7 +61,7 @@ class AuditLog:
     def refuse(self, event: Event) -> None:
         """Append the line of a refusal. Raises Unavailable when it cannot be written."""
         descriptor, _ = self._append(encode(event, stamp=stamp(self._clock()), most=MAX_REFUSED_FIELD))
-        os.close(descriptor)
+        release(descriptor)
 
     def _append(self, line: bytes) -> tuple[int, int]:
         """Append a whole line; return a descriptor of the file, for the caller to close, and where the line is."""
@@ -139,7 +140,5 @@ def _write(descriptor: int, data: bytes, end: int) -> None:
 
 
 def _let_go(descriptor: int) -> None:
-    try:
-        unlock(descriptor)
-    finally:
-        os.close(descriptor)
+    unlock(descriptor)
+    release(descriptor)

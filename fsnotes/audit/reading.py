@@ -18,6 +18,7 @@ from fsnotes.errors import Unavailable
 from sandbox.errors import RootUnusable
 from sandbox.own_files import open_own_file, open_own_folder
 from sandbox.records import record
+from sandbox.releasing import release
 
 _READ: Final = os.O_RDONLY
 _ATTEMPTS: Final = 100
@@ -66,7 +67,7 @@ class Files:
         except OSError as error:
             raise Unavailable("the audit log cannot be read") from error
         finally:
-            os.close(folder)
+            release(folder)
 
     def open(self, number: int | None = None) -> int | None:
         """Return a descriptor of an older file, or of the log itself; None where there is none. Raises Unavailable."""
@@ -83,7 +84,7 @@ class Files:
                 self.refused.append(name)
             return None
         finally:
-            os.close(folder)
+            release(folder)
 
     def number_of(self, inode: tuple[int, int]) -> int | None:
         """Return the number of the older file that is this one, None where it has none. Raises Unavailable."""
@@ -141,7 +142,7 @@ class History:
     def close(self) -> None:
         """Let go of the file."""
         if self.current is not None:
-            os.close(self.current)
+            release(self.current)
             self.current = None
 
     def entries(self, wanted: Wanted) -> Iterator[tuple[int | None, Entry]]:
@@ -173,7 +174,7 @@ class History:
             for _, entry in self._wanted(descriptor, read(descriptor, last), wanted):
                 yield None, entry
         finally:
-            os.close(descriptor)
+            release(descriptor)
 
     def _find_last(self, descriptor: int) -> Line | None:
         """Return the last whole line, None where there is none. What stands before it stays where it is."""

@@ -9,8 +9,9 @@ import os
 import time
 
 from fsnotes.audit.events import MAX_REFUSED_FIELD, Event, encode
-from fsnotes.audit.locking import LOCK_SECONDS, lock, unlock, write_all
+from fsnotes.audit.locking import LOCK_SECONDS, lock, write_all
 from sandbox.records import replace
+from sandbox.releasing import release, unlock
 
 
 class Reservation:
@@ -36,7 +37,7 @@ class Reservation:
             # The room was taken beforehand, so this is a broken disk; the line that stands there says what it can.
             pass
         finally:
-            os.close(self._descriptor)
+            release(self._descriptor)
 
     def settle(
         self,
@@ -66,7 +67,7 @@ class Reservation:
             # The room was taken beforehand, so this is a broken disk; the `begun` line stays and says so.
             pass
         finally:
-            os.close(self._descriptor)
+            release(self._descriptor)
 
     def _overwrite(self, line: bytes) -> None:
         write_all(self._descriptor, line[:-1].ljust(self._length - 1) + b"\n", self._offset)

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from sandbox.records import record
+from sandbox.releasing import release
 from sandbox.renaming import move_to_private
 
 MAX_BYTES: Final = 64 * 1_048_576
@@ -88,7 +89,7 @@ def rotate(path: str, *, observe: Callable[[RotationStep], None]) -> bool:
     except OSError:
         return False
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _begin_new(folder: int, name: str, observe: Callable[[RotationStep], None]) -> bool:
@@ -101,7 +102,7 @@ def _begin_new(folder: int, name: str, observe: Callable[[RotationStep], None]) 
     move_to_private(folder, name.encode(), folder, older.encode())
     observe(RotationStep.RENAMED)
     try:
-        os.close(os.open(name, _NEW, 0o600, dir_fd=folder))
+        release(os.open(name, _NEW, 0o600, dir_fd=folder))
     except OSError:
         # There is no room for a file, but perhaps for lines. Where another process made one meanwhile, it stays.
         move_to_private(folder, older.encode(), folder, name.encode())
@@ -129,7 +130,7 @@ def complete(path: str, rotation: Rotation, *, now: float, observe: Callable[[Ro
     except OSError:
         pass
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _remove_oldest(folder: int, name: str, keep: int, *, before: float) -> None:

@@ -253,8 +253,19 @@ class Database:
                 private.discard(folder, self._name + suffix)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
-        inode = os.fstat(descriptor).st_ino
-        os.close(descriptor)
+        try:
+            try:
+                inode = os.fstat(descriptor).st_ino
+            finally:
+                private.release(descriptor)
+            self._fill(inode)
+            private.publish(folder, temporary, self._name)
+        except BaseException:
+            for suffix in reversed(_LEFTOVERS):
+                private.drop(folder, temporary + suffix)
+            raise
+
+    def _fill(self, inode: int) -> None:
         connection = _open(f"{self._path}.new")
         try:
             connection.execute("PRAGMA synchronous = FULL")
@@ -267,7 +278,6 @@ class Database:
             connection.execute("COMMIT")
         finally:
             connection.close()
-        private.publish(folder, temporary, self._name)
 
 
 def _open(path: str) -> sqlite3.Connection:

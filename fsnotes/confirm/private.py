@@ -5,6 +5,7 @@ What stands in the files is left to `keys` and `database`.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -37,10 +38,14 @@ def opened(folder: str) -> Iterator[int]:
     except OSError as error:
         raise ConfigurationError(f"{folder!r} is not a folder that can be used: {error.strerror}") from error
     try:
-        _check_owner(os.fstat(descriptor), f"the folder {folder!r}")
+        try:
+            status = os.fstat(descriptor)
+        except OSError as error:
+            raise ConfigurationError(f"{folder!r} cannot be looked at: {error.strerror}") from error
+        _check_owner(status, f"the folder {folder!r}")
         yield descriptor
     finally:
-        os.close(descriptor)
+        release(descriptor)
 
 
 def check_file(status: os.stat_result, path: str) -> None:
@@ -78,7 +83,10 @@ def exclusive(folder: int) -> Iterator[None]:
     try:
         yield
     finally:
-        fcntl.flock(folder, fcntl.LOCK_UN)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_UN)
+        except OSError:
+            pass  # whoever opened the folder is about to close it, which lets go of the lock too
 
 
 def read(folder: int, name: str) -> tuple[bytes, os.stat_result] | None:
@@ -100,7 +108,7 @@ def read(folder: int, name: str) -> tuple[bytes, os.stat_result] | None:
     except OSError as error:
         raise ConfigurationError(f"{name!r} cannot be read: {error.strerror}") from error
     finally:
-        os.close(descriptor)
+        release(descriptor)
     if len(data) > _MAX_BYTES:
         raise ConfigurationError(f"{name!r} is larger than such a file can be")
     return data, status
@@ -114,12 +122,26 @@ def write(folder: int, name: str, data: bytes) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
         try:
-            _fill(descriptor, data)
-        finally:
-            os.close(descriptor)
-        publish(folder, temporary, name)
+            try:
+                _fill(descriptor, data)
+            finally:
+                release(descriptor)
+            publish(folder, temporary, name)
+        except BaseException:
+            drop(folder, temporary)
+            raise
     except OSError as error:
         raise ConfigurationError(f"{name!r} cannot be written: {error.strerror}") from error
+
+
+def release(descriptor: int) -> None:
+    """Close a descriptor, whatever the system says of it: see `sandbox.releasing`, which is not loaded for this."""
+    try:
+        os.close(descriptor)
+    except OSError as error:
+        # SAFETY: it is closed all the same, and what was written was synced before.
+        if error.errno == errno.EBADF:
+            raise
 
 
 def _fill(descriptor: int, data: bytes) -> None:
@@ -167,7 +189,7 @@ def write_reserved(folder: int, spare: str, name: str, data: bytes) -> None:
                 raise ConfigurationError(f"{spare!r} is too small for what is to be written")
             _fill(descriptor, data.ljust(status.st_size))
         finally:
-            os.close(descriptor)
+            release(descriptor)
         publish(folder, spare, name)
     except OSError as error:
         raise ConfigurationError(f"{name!r} cannot be written: {error.strerror}") from error
@@ -177,6 +199,14 @@ def publish(folder: int, temporary: str, name: str) -> None:
     """Give a finished file its name, durably."""
     os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     os.fsync(folder)
+
+
+def drop(folder: int, name: str) -> None:
+    """Remove a file that was not finished; whoever makes the next one removes what could not be removed here."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass  # the failure that led here is the one to report
 
 
 def discard(folder: int, name: str) -> None:

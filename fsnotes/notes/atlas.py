@@ -4,8 +4,9 @@ What links may lead to is in it: notes and all other files, but nothing hidden o
 does not follow. Of a folder whose time is the same as when it was listed, the names are the same too; a folder that
 had just been changed then is listed again, since its time may stand still within a tick of the file system's clock.
 
-Limits: each use looks at every folder, which takes about 15 us. A folder that cannot be listed, or has more entries
-than the policy allows, has no files. Where links are followed every folder is listed each time.
+Limits: each use looks at every folder, which takes about 15 us. A folder that may not be listed, or has more entries
+than the policy allows, has no files; one that cannot be, since the file system fails, has files that nobody knows, and
+then nobody can say where links lead. Where links are followed every folder is listed each time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 from fsnotes.errors import NotCounted
 from fsnotes.notes.catalogue import Catalogue
 from fsnotes.notes.scope import Scope
-from sandbox.errors import InvalidPath, SandboxError
+from sandbox.errors import InvalidPath, SandboxError, StorageFailed
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import Links
 from sandbox.records import record
@@ -67,7 +68,7 @@ class Atlas:
         """Return all files of the workspace, whatever folders *scope* has, without those that it ignores.
 
         What it returns is never changed, and is the same object as long as nothing has changed. Raises NotCounted
-        while the first walk goes on: the same call, made again, goes on with it.
+        while the first walk goes on: the same call, made again, goes on with it; and StorageFailed.
         """
         with self._mutex:
             if scope.ignore != self._ignore:
@@ -132,6 +133,10 @@ class Atlas:
                 return known
             now = self._now()
             listing = self._root.list(path, with_identity=self._follows_links)
+        except StorageFailed as error:
+            if not error.is_for_rights:
+                raise
+            return None
         except SandboxError:
             return None
         files: list[str] = []

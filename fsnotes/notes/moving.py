@@ -282,6 +282,7 @@ def _relinked(workspace: Workspace, plan: Plan, staged: tuple[Staged, ...]) -> M
                     texts.append(again)
             except SandboxError:
                 left.append(LeftAlone(str(text.after), 0, "", _UNWRITTEN))
+                root.drop((waiting,), moved=made.path)  # it still waits where its folder could not be opened
             else:
                 texts.append(text)
     texts += [again for text in plan.late if (again := _again(root, text, left, not_kept)) is not None]

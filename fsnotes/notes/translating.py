@@ -60,6 +60,8 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
             return errors.Busy()
         case found.Abandoned():
             return errors.Abandoned()
+        case found.Unsettled():
+            return errors.OutcomeUnknown("the file system failed after the change")
         case found.StorageFailed():
             return errors.Unavailable(_STORAGE.get(error.errno, "the file system failed"))
         case found.TrashUnusable():

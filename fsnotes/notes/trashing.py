@@ -46,6 +46,7 @@ from sandbox.errors import (
     ObjectRefused,
     PathError,
     SandboxError,
+    StorageFailed,
 )
 from sandbox.names import RelPath, is_entry_name
 from sandbox.policy import Links, Mounts, Policy
@@ -182,6 +183,10 @@ def _entry(root: Root, visible: _Visible, name: str) -> TrashEntry | None:
         return None
     try:
         held = root.trashed(name)
+    except StorageFailed as error:
+        if not error.is_for_rights:
+            raise  # it is perhaps a note that somebody looks for, and would be told that it is not there
+        return None
     except SandboxError:
         # Not readable by us: not ours, and no reason to hide the others.
         return None

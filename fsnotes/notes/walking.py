@@ -159,7 +159,7 @@ class _Walk:
         except (Missing, NotAFolder):
             return
         except SandboxError as error:
-            if not start:
+            if start[:1] != (BEHIND,):  # what was told of it by an earlier call was not all
                 reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
                 yield (*folder.parts, BEHIND), left_out(folder.parts, reason)
             return

@@ -88,9 +88,11 @@ ROOMS: dict[str, Room] = {
         )
     ),
     "fsnotes.policies": Room(("fsnotes.config",)),
-    "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place")),
+    "fsnotes.state": Room((ERRORS, "fsnotes.notes.opening", *LEXICAL, "sandbox.place", "sandbox.releasing")),
     "fsnotes.custody": Room(("fsnotes.notes", "fsnotes.state", "sandbox")),
-    "fsnotes.audit": Room((ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.renaming")),
+    "fsnotes.audit": Room(
+        (ERRORS, "sandbox.errors", "sandbox.own_files", "sandbox.releasing", "sandbox.renaming")
+    ),
     "fsnotes.quarantine": Room(("fsnotes.audit", "fsnotes.confirm", ERRORS, "fsnotes.state", *LEXICAL)),
     "fsnotes.outcomes": Room(("fsnotes.confirm", ERRORS, "fsnotes.notes", "fsnotes.pages")),
     "fsnotes.freshness": Room(("fsnotes.notes",)),

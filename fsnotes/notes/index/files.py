@@ -26,6 +26,7 @@ from typing import Final
 from fsnotes.errors import Busy, IndexUnusable, Unavailable
 from sandbox.errors import RootUnusable
 from sandbox.own_files import open_own_file, open_own_folder
+from sandbox.releasing import release
 
 CURRENT: Final = "search.sqlite3"
 NEXT: Final = "search-next.sqlite3"
@@ -88,7 +89,7 @@ class Folder:
         """Close the folder and let go of the lock."""
         for descriptor in (self._lock, self._fd):
             if descriptor >= 0:
-                os.close(descriptor)
+                release(descriptor)
         self._lock = self._fd = -1
 
     def lock(self) -> None:
@@ -100,7 +101,7 @@ class Folder:
         try:
             _lock(descriptor)
         except OSError as error:
-            os.close(descriptor)
+            release(descriptor)
             if error.errno in _HELD:
                 raise Busy("another process keeps the search index") from error
             raise Unavailable("the folder of the search index cannot be used") from error
@@ -110,7 +111,7 @@ class Folder:
         """Make sure that the lock is still the one that others would take. Raises Busy and Unavailable."""
         if self._lock < 0 or _identity(os.fstat(self._lock)) != self.identity(LOCK):
             if self._lock >= 0:
-                os.close(self._lock)
+                release(self._lock)
                 self._lock = -1
             self.lock()
 

@@ -62,7 +62,11 @@ class Store:
             found = self._make()
         self._connection = found
         self._identity = folder.identity(name)
-        row = found.execute("SELECT generation, clean, next, complete FROM meta").fetchone()
+        try:
+            row = found.execute("SELECT generation, clean, next, complete FROM meta").fetchone()
+        except sqlite3.Error as error:
+            found.close()
+            raise translated(error) from error
         self.generation: str = row[0]
         self._clean = bool(row[1])
         self._next: int = row[2]
