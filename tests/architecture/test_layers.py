@@ -379,7 +379,7 @@ LAZY: dict[tuple[str, str], str] = {
         "fsnotes.admission",
         "fsnotes.identity.jwts",
     ): "PyJWT, 0.15 s, which only a server that takes JWTs needs",
-    ("fsnotes.config", "tomllib"): "only who has a configuration file needs it",
+    ("fsnotes.tables", "tomllib"): "only who has a configuration file needs it",
     ("fsnotes.http_settings", "ipaddress"): "only who serves HTTP names a host",
     ("fsnotes.http_settings", "fsnotes.addresses"): "only who takes JWTs names URLs",
     ("fsnotes.completions", "urllib.parse"): "only a client completes URIs",

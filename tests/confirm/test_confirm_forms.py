@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from fsnotes.confirm import MAX_CANDIDATES, Candidate
 from fsnotes.confirm.forms import MAX_MESSAGE, Choice, Refusal, build_form, parse_answer
 from fsnotes.errors import DeceptiveName, InvalidAnswer, TooManyMatches
+from sandbox.records import replace
 
 A = Candidate("Reports/a.md", "e" * 32, "TPS report", 1234, 1_700_000_000.9)
 B = Candidate("b.md", "f" * 32, "", 1, 0.0)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -183,7 +183,7 @@ def _front() -> tuple[Front, asyncio.AbstractEventLoop]:
 
     service = cast("Any", _Scripted(Path(tempfile.gettempdir())))
     caller = Caller(service, read_only=False, max_calls=4)
-    front = Front(caller, lambda listening: Kernel(caller, listening, read_only=False), read_only=False)
+    front = Front(caller, partial(Kernel, caller), read_only=False)
     return front, asyncio.new_event_loop()
 
 
