@@ -106,6 +106,7 @@ class Acting:
         self.declined: set[str] = set()
         self.forms: list[Form] = []
         self.number = 0
+        self.seen["courses"] += 1
         self._numbers = [_at_rest(each) for each in self.servers if isinstance(each, Apart)]
 
     def _served(self, *, keeps: bool = True) -> Server:

@@ -46,10 +46,11 @@ def run(of: Kind, *, is_apart: bool, count: int, steps: int) -> None:
     )
     Acting.seen.clear()
     begun = time.monotonic()
-    run_state_machine_as_test(machine(of, is_apart=is_apart), settings=how)
-    print(
-        f"{of}, {count} runs in {time.monotonic() - begun:.0f} s: {json.dumps(Acting.seen, sort_keys=True)}"
-    )
+    try:
+        run_state_machine_as_test(machine(of, is_apart=is_apart), settings=how)
+    finally:
+        place = "apart" if is_apart else "within"
+        print(f"{of}, {place}, {time.monotonic() - begun:.0f} s: {json.dumps(Acting.seen, sort_keys=True)}")
     assert Acting.seen["answers"] > 0
 
 
