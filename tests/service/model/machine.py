@@ -119,9 +119,9 @@ class WorldMachine(Looking, Changing, Deleting):
             return
         ask, done, replaced, form = planned
         before = self.tale.essence()
+        self.acting.is_shaken = True
         answer = self.killed_while(server, ask, moment)
         self.acting.recover()
-        self.acting.add_note(1 - server)
         happened = self.acting.expect(before, done, but=replaced) == 1
         self.saw(f"killed in {ask.tool}, {'done' if happened else 'not done'}")
         if answer is not None:
@@ -232,14 +232,17 @@ class WorldMachine(Looking, Changing, Deleting):
     def kill_at_rest(self, server: int) -> None:
         if self.killed >= MOST_KILLED:
             return
-        self.saw("killed at rest")
         one = self.acting.servers[server]
         workers: list[psutil.Process] = one.workers()
         if isinstance(one, Apart):
+            self.saw("servers killed at rest")
+            self.acting.is_shaken = True
             self.killed += 1
             one.kill()
             self.acting.replace_killed(server)
         elif workers:
+            self.saw("workers killed at rest")
+            self.acting.is_shaken = True
             self.killed += 1
             kill_workers(workers)
         self.acting.recover()

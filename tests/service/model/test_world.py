@@ -11,7 +11,7 @@ import json
 import time
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.examples import examples
@@ -43,6 +43,11 @@ def run(of: Kind, *, is_apart: bool, count: int, steps: int) -> None:
         deadline=None,
         suppress_health_check=CHECKS,
         print_blob=True,
+        phases=[
+            Phase.reuse,
+            Phase.generate,
+            Phase.shrink,
+        ],  # what explains a failure traces every line of all runs
     )
     Acting.seen.clear()
     begun = time.monotonic()
