@@ -38,6 +38,10 @@ FEW_CALLS: Final = 50
 LEAST_MILLISECONDS: Final = 0.5
 """A difference below this is none: it is that of the clock and of who else runs."""
 TTL_SECONDS: Final = 30
+MEMORY_SECONDS: Final = 3_600
+"""How long a ledger remembers what was restored, since it does not know how long the form could have been answered."""
+LEDGER_BYTES: Final = 65_536
+ROW_BYTES: Final = 512
 AUDIT_BYTES: Final = 1_048_576
 AUDIT_FILES: Final = 2
 
@@ -279,6 +283,12 @@ class Endurance:
             f"{self.samples[-1].audit / 1e6:.1f} MB",
             kept=self.samples[-1].audit <= (AUDIT_FILES + 1) * (AUDIT_BYTES + 65_536),
         )
+        ledger, rows = self.samples[-1].ledger, self._rows(end)
+        self.report.row(
+            f"ledger, for {rows} confirmations that it has to remember",
+            f"{ledger / 1e3:.1f} kB",
+            kept=ledger <= LEDGER_BYTES + ROW_BYTES * rows,
+        )
         then, now = self._within(*first), self._within(*last)
         for kind in sorted(then.keys() & now.keys()):
             if min(len(then[kind]), len(now[kind])) < FEW_CALLS:
@@ -291,6 +301,12 @@ class Endurance:
                 f"was {before:.2f}",
                 kept=after <= before * MOST_GROWTH or after - before <= LEAST_MILLISECONDS,
             )
+
+    def _rows(self, end: float) -> int:
+        """Return how many rows the ledger needs: of restored notes for an hour, of others until the form expires."""
+        restored = self._within(end - MEMORY_SECONDS, end + 1).get("restore", [])
+        deleted = self._within(end - 2 * TTL_SECONDS, end + 1).get("delete", [])
+        return len(restored) + len(deleted)
 
     def _within(self, begin: float, until: float) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
@@ -316,7 +332,6 @@ _SIZES: Final[tuple[tuple[str, str, float, Callable[[Sample], float]], ...]] = (
     ("threads of all processes", "", 1, lambda each: each.threads),
     ("processes", "", 1, lambda each: each.processes),
     ("index", "MB", 1e6, lambda each: each.index),
-    ("ledger", "kB", 1e3, lambda each: each.ledger),
 )
 
 

@@ -68,6 +68,6 @@ def test_two_products_and_an_outsider_leave_nothing_unexplained(kind: Kind) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS if examples(0, long=1) else ("walk", "full"))
 def test_two_servers_and_an_outsider_leave_nothing_unexplained(kind: Kind) -> None:
     run(kind, is_apart=True, count=examples(2, long=20), steps=examples(10, long=25))
