@@ -48,6 +48,8 @@ from tests.service.model.world import (
 
 NOT_NOW: Final = ("busy",)
 REST_SECONDS: Final = 0.3
+LEFT_SECONDS = 5.0
+"""How long threads and workers may take to let go of what they have."""
 MORE_DESCRIPTORS: Final = 12
 """So many more than at its start a server may have: connections that end, a ledger, workers that came since."""
 
@@ -137,7 +139,7 @@ class Acting:
             shutil.rmtree(self.world.top, ignore_errors=True)
 
     def _check_left(self) -> None:
-        end = time.monotonic() + 5
+        end = time.monotonic() + LEFT_SECONDS
         while True:
             left = {each for each in descriptors() - self._held if "/proc/" not in each}
             children = {each.pid for each in psutil.Process().children()} - self._children

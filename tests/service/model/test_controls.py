@@ -91,7 +91,8 @@ def test_temporary_that_no_sweep_takes_is_seen(acting: Acting, monkeypatch: pyte
             acting.sweep()
 
 
-def test_descriptor_that_is_left_open_is_seen() -> None:
+def test_descriptor_that_is_left_open_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.service.model.acting.LEFT_SECONDS", 0.3)
     made = Acting("walk", apart=False)
     left = os.open(os.devnull, os.O_RDONLY)
     with pytest.raises(AssertionError):
