@@ -34,6 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 2 * SECONDS)]
 
 SERVERS = 2
 READY_SECONDS = 60
+MORE_SECONDS = 5.0
 MOST_OF_ITS_OWN = 20
 """Notes that one server makes before it makes room again."""
 
@@ -47,6 +48,11 @@ class Told:
     outcomes: Counter[str] = field(default_factory=Counter)
     kept: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def has_both(self) -> bool:
+        """Whether something was done, and something refused."""
+        return len({outcome.endswith(" done") for outcome in self.outcomes}) == 2
 
 
 class Server:
@@ -74,7 +80,11 @@ class Server:
             self.delete,
             self.restore,
         ]
-        while time.monotonic() < end and not self.told.wrong:
+        while not self.told.wrong:
+            now = time.monotonic()
+            # Where a race is short, a server on a busy machine may not have come to both outcomes.
+            if now >= end and (self.told.has_both or now >= end + MORE_SECONDS):
+                break
             self.chance.choice(works)()
         return self.told
 
