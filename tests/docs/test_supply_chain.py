@@ -20,7 +20,8 @@ LOCK = (ROOT / ".ci/requirements.txt").read_text(encoding="utf-8")
 SBOM: dict[str, Any] = json.loads((ROOT / "docs/packaging/sbom.cdx.json").read_text(encoding="utf-8"))
 
 PIN = re.compile(r"([a-z0-9][a-z0-9-]*)==([0-9][0-9a-z.]*)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
-EXTRAS = PROJECT["optional-dependencies"]
+EXTRAS = {name: asked for name, asked in PROJECT["optional-dependencies"].items() if name != "fuzz"}
+"""But for what is installed by hand to fuzz, and by nobody else."""
 
 
 def pins() -> dict[str, str]:

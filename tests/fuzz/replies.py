@@ -86,10 +86,10 @@ def _value(supply: Supply, hint: str, depth: int) -> Any:
 
 
 def _records() -> dict[str, type[Any]]:
-    from fsnotes.notes import move_replies
+    from fsnotes.notes import move_replies, trash_replies
     from fsnotes.notes import replies as kinds
 
-    modules = (kinds, move_replies)
+    modules = (kinds, move_replies, trash_replies)
     return {name: each for module in modules for name, each in vars(module).items() if is_record(each)}
 
 

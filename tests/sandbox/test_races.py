@@ -7,154 +7,60 @@ was raced. The controls at the end show what the same harness does to a check of
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from sandbox import _linux
 from sandbox.errors import (
-    Escape,
-    Exists,
-    IdentityChanged,
     LinkRefused,
-    Missing,
-    NotAFolder,
-    NotRegular,
     SandboxError,
 )
 from sandbox.names import RelPath
 from sandbox.objects import Kind
 from sandbox.policy import Links, Policy
-from sandbox.root import Root
 from tests.disk import Tree
-from tests.mounts import REPOSITORY
+from tests.require import has_openat2, require
+from tests.sandbox.racing import (
+    FLIPS_PER_SECOND,
+    INSIDE,
+    LONE,
+    NOTE,
+    SECONDS,
+    SECRET,
+    Race,
+    entry,
+    flipping,
+    in_memory,
+    keep,
+    rename_if_free,
+    report,
+    restock,
+    unlink,
+    write_at,
+)
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 2 * SECONDS)]
 
-SECONDS = 2.0
-FLIPS_PER_SECOND = 10_000
-MEMORY = "/dev/shm"
-INSIDE = b"inside"
-SECRET = b"outside: secret"
-NOTE = RelPath.parse("spot/note.md")
-LONE = RelPath.parse("note.md")
+ELSEWHERE = RelPath.parse("elsewhere")
 
 
 @pytest.fixture
 def disk(tmp_path: Path, resolver: Literal["openat2", "walk"]) -> Iterator[Tree]:
-    """A tree in memory where there is one, since a busy disk slows the flips more than it slows us."""
-    if not os.access(MEMORY, os.W_OK | os.X_OK):
-        yield Tree(tmp_path, resolver)
-        return
-    with tempfile.TemporaryDirectory(dir=MEMORY, prefix="fsnotes-race-") as base:
-        yield Tree(base, resolver)
+    """A tree in memory."""
+    with in_memory(tmp_path, resolver) as made:
+        yield made
 
 
-def entry(number: int) -> str:
-    return f"20260728T101112Z-{number:032x}"
-
-
-@dataclass
-class Flips:
-    """What the other process did."""
-
-    count: int = 0
-    seconds: float = 0.0
-
-    @property
-    def rate(self) -> float:
-        return self.count / self.seconds
-
-
-@contextmanager
-def flipping(disk: Tree, one: str, other: str, mode: str = "exchange") -> Iterator[Flips]:
-    """Another process flips two names as long as the block runs."""
-    flips = Flips()
-    command = [sys.executable, "-m", "tests.sandbox.flipper", mode, disk.path(one), disk.path(other)]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other_process:
-        assert other_process.stdin is not None
-        assert other_process.stdout is not None
-        try:
-            assert other_process.stdout.readline() == b"ready\n"
-            yield flips
-            other_process.stdin.close()
-            count, seconds = other_process.stdout.readline().split()
-            flips.count, flips.seconds = int(count), float(seconds)
-        finally:
-            other_process.kill()
-
-
-@dataclass
-class Race:
-    """One race: `attempt` is called again and again and says what came of it; `reset` follows each."""
-
-    disk: Tree
-    root: Root
-    real: int  # a descriptor of the real folder, whatever its name is
-    outcomes: Counter[str] = field(default_factory=Counter)
-    number: int = 0
-
-    def run(self, attempt: Callable[[Race], str], reset: Callable[[Race], None]) -> None:
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            self.number += 1
-            try:
-                self.outcomes[attempt(self)] += 1
-            except (Escape, IdentityChanged, NotRegular, NotAFolder, Missing, Exists) as refusal:
-                self.outcomes[type(refusal).__name__] += 1
-            reset(self)
-
-    @property
-    def refused(self) -> int:
-        return sum(count for outcome, count in self.outcomes.items() if outcome[0].isupper())
-
-    @property
-    def done(self) -> int:
-        return sum(count for outcome, count in self.outcomes.items() if outcome[0].islower())
-
-
-def keep(race: Race) -> None:
-    """Nothing to reset."""
-
-
-def write_at(folder: int, name: str, data: bytes) -> None:
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644, dir_fd=folder)
-    try:
-        os.write(fd, data)
-    finally:
-        os.close(fd)
-
-
-def restock(race: Race) -> None:
-    """Put the note back into the real folder and tidy what the operation made of it."""
-    for name in ("new.md", "restored.md"):
-        _unlink(name, race.real)
-    _unlink("moved.md", race.disk.path("root"))
-    shutil.rmtree(race.disk.path("root/.trash"), ignore_errors=True)
-    if "note.md" not in os.listdir(race.real):
-        write_at(race.real, "note.md", INSIDE)
-
-
-def _unlink(name: str, folder: int | str) -> None:
-    try:
-        if isinstance(folder, int):
-            os.unlink(name, dir_fd=folder)
-        else:
-            os.unlink(os.path.join(folder, name))
-    except FileNotFoundError:
-        pass
+@pytest.fixture
+def openat2_disk(tmp_path: Path) -> Iterator[Tree]:
+    """A tree in memory for what only openat2 can do."""
+    require("openat2", available=has_openat2())
+    with in_memory(tmp_path, "openat2") as made:
+        yield made
 
 
 # -- (a) a folder and a link to a folder outside -----------------------------------------------
@@ -201,7 +107,7 @@ def move_into_spot(race: Race) -> str:
         race.root.move(source, RelPath.parse("spot/new.md"), expect=race.root.stat(source))
         assert "new.md" in os.listdir(race.real)
     finally:
-        _unlink("source.md", race.disk.path("root"))
+        unlink("source.md", race.disk.path("root"))
     return "moved"
 
 
@@ -220,6 +126,17 @@ def restore_note(race: Race) -> str:
     return "restored"
 
 
+def move_spot(race: Race) -> str:
+    race.root.move_folder(NOTE.parent, ELSEWHERE, expect=race.root.stamp(NOTE.parent))
+    moved = os.lstat(race.disk.path("root/elsewhere"))
+    assert (moved.st_dev, moved.st_ino) == (os.fstat(race.real).st_dev, os.fstat(race.real).st_ino)
+    return "moved"
+
+
+def move_spot_back(race: Race) -> None:
+    rename_if_free(race.disk.path("root/elsewhere"), race.disk.path("root/spot"))
+
+
 FOLDER_RACES: dict[str, tuple[Callable[[Race], str], Callable[[Race], None]]] = {
     "read": (read_note, keep),
     "stat": (stat_note, keep),
@@ -230,6 +147,7 @@ FOLDER_RACES: dict[str, tuple[Callable[[Race], str], Callable[[Race], None]]] = 
     "move into": (move_into_spot, restock),
     "trash": (trash_note, restock),
     "restore": (restore_note, restock),
+    "move folder": (move_spot, move_spot_back),
 }
 
 
@@ -306,7 +224,7 @@ def move_lone(race: Race) -> str:
 
 
 def move_back(race: Race) -> None:
-    _rename_if_free(race.disk.path("root/moved.md"), race.disk.path("root/note.md"))
+    rename_if_free(race.disk.path("root/moved.md"), race.disk.path("root/note.md"))
 
 
 def trash_lone(race: Race) -> str:
@@ -317,14 +235,7 @@ def trash_lone(race: Race) -> str:
 def take_back(race: Race) -> None:
     trashed = race.disk.path(f"root/.trash/{entry(race.number)}/note.md")
     if os.path.lexists(trashed):
-        _rename_if_free(trashed, race.disk.path("root/note.md"))
-
-
-def _rename_if_free(source: str, target: str) -> None:
-    try:
-        _linux.renameat2(-100, os.fsencode(source), -100, os.fsencode(target), flags=_linux.RENAME_NOREPLACE)
-    except OSError:
-        pass
+        rename_if_free(trashed, race.disk.path("root/note.md"))
 
 
 LONE_RACES: dict[str, tuple[Callable[[Race], str], Callable[[Race], None]]] = {
@@ -403,7 +314,7 @@ def test_entry_that_is_flipped_with_a_link_restores_only_the_file(disk: Tree) ->
     def put_again(race: Race) -> None:
         os.makedirs(race.disk.path(place), exist_ok=True)
         if os.path.lexists(race.disk.path("root/moved.md")):
-            _rename_if_free(race.disk.path("root/moved.md"), race.disk.path(f"{place}/note.md"))
+            rename_if_free(race.disk.path("root/moved.md"), race.disk.path(f"{place}/note.md"))
 
     with disk.open_root() as root:
         race = Race(disk, root, -1)
@@ -417,6 +328,10 @@ def test_entry_that_is_flipped_with_a_link_restores_only_the_file(disk: Tree) ->
 
 
 # -- the controls ------------------------------------------------------------------------------
+
+
+CONTROL_SECONDS = 5.0
+"""It is over with the first escapes."""
 
 
 def naive_read(base: str, path: str) -> bytes:
@@ -436,7 +351,7 @@ def test_control_that_checks_the_resolved_path_and_then_opens_it_escapes(disk: T
     disk.build("root/spare => ../outside" if what == "folder" else "root/spare => ../outside/note.md")
     seen: Counter[bytes] = Counter()
     with flipping(disk, f"root/{spare}", "root/spare") as flips:
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + max(SECONDS, CONTROL_SECONDS)
         while time.monotonic() < end and not seen[SECRET] > 10:
             try:
                 seen[naive_read(disk.path("root"), path)] += 1
@@ -446,7 +361,3 @@ def test_control_that_checks_the_resolved_path_and_then_opens_it_escapes(disk: T
     assert seen[SECRET] > 0
     assert seen[INSIDE] > 0
     assert seen[b"refused"] > 0
-
-
-def report(operation: str, disk: Tree, race: Race, flips: Flips) -> None:
-    print(f"{operation}, {disk.resolver}: {dict(race.outcomes)}, {flips.rate:.0f} flips a second")
