@@ -1,10 +1,11 @@
-"""What holds for all tests: how many examples properties are given, which combinations there are, and what the
-collector of garbage leaves alone.
+"""What holds for all tests: how many examples properties are given, which combinations there are, what an interrupt
+is, and what the collector of garbage leaves alone.
 """
 
 from __future__ import annotations
 
 import gc
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,10 @@ for name in (USUAL, LONG):
         name, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
     )
 settings.load_profile(USUAL)
+
+# What is started in the background may ignore both, and so would all that is started here and is to end by them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 FIRST = {"openat2": 0, "walk": 1, "jailed": 0, "jailed-contained": 1, "contained": 1}
 """The kinds of a vault or a household: which is the first, inline and in a jail, and which the second."""

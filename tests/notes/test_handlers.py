@@ -20,6 +20,7 @@ from fsnotes.errors import (
     NoteExists,
     NoteNotFound,
     NoteTooLarge,
+    OutcomeUnknown,
     PathRefused,
     Unavailable,
 )
@@ -57,6 +58,7 @@ _EXPECTED: dict[type[found.SandboxError], type[FsnotesError]] = {
     found.LockTimeout: Busy,
     found.Abandoned: Abandoned,
     found.StorageFailed: Unavailable,
+    found.Unsettled: OutcomeUnknown,
     found.SandboxError: Unavailable,
 }
 
@@ -81,8 +83,8 @@ def _made(kind: type[found.SandboxError]) -> found.SandboxError:
             return found.TooLarge("a.md", limit=3)
         case found.Ambiguous:
             return found.Ambiguous("a.md", names=("a.md", "b.md"))
-        case found.StorageFailed:
-            return found.StorageFailed(errno.ENOSPC, "'a.md'")
+        case found.StorageFailed | found.Unsettled:
+            return kind(errno.ENOSPC, "'a.md'")
         case found.UnacceptableName:
             return found.UnacceptableName("a", "why")
         case _:

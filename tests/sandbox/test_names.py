@@ -345,7 +345,7 @@ def test_portable_name_may_be_given(name: str) -> None:
         ("CON .md", "it cannot be used on every system"),
         ("conout$ .md", "it cannot be used on every system"),
         ("a:b", "it cannot be used on every system"),
-        ("", "an empty component"),
+        ("", "an empty component (two slashes in a row, or one at the end)"),
         ("..", "a dot segment"),
     ],
 )

@@ -106,9 +106,9 @@ def test_what_does_not_show_is_in_no_command(hidden: str) -> None:
 def test_what_shows_though_not_by_itself_is_in_a_command(title: str) -> None:
     """The selector of an emoji, a joiner between letters, and an empty cell within braille."""
     commands = Commands(
-        load(Choices(folders=("/tmp",)), principal=local_principal(), environ={}, home="/"), [NOTES]
+        load(Choices(folders=("/tmp",)), principal=LOCAL, environ={}, home="/"), [NOTES], LOCAL
     )
-    assert commands.delete("file:///tmp", title) == f"fsnotes delete -w /tmp -- '{title}'"
+    assert commands.delete("file:///tmp", title, caller=LOCAL) == f"fsnotes delete -w /tmp -- '{title}'"
 
 
 NOTES = Workspace("tmp", (FileUri.parse("file:///tmp"),))

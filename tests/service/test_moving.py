@@ -633,7 +633,7 @@ def test_a_disk_that_fails_before_the_move_changes_nothing(
     assert inline.files()["c.md"] == C.replace(b"[[a", b"[[b")
 
 
-@pytest.mark.parametrize("where", ["sandbox.moving.sync_folder", "sandbox.staging.sync_folder"])
+@pytest.mark.parametrize("where", ["sandbox.moving.settle_folder", "sandbox.staging.sync_folder"])
 def test_a_disk_that_fails_after_the_move_is_no_refusal_and_the_move_is_finished(
     inline: Household, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -670,7 +670,7 @@ def test_a_sweep_finishes_a_move_however_many_steps_that_takes(
     monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
     monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
     with monkeypatch.context() as patched:
-        patched.setattr("sandbox.moving.sync_folder", broken)
+        patched.setattr("sandbox.moving.settle_folder", broken)
         with pytest.raises(OutcomeUnknown):
             product.service.move(ALICE, inline.uri, "p/a", "b")
     assert len(list(inline.top.rglob("move.json"))) == 1
@@ -693,7 +693,7 @@ def test_a_call_that_only_finished_an_interrupted_move_says_so(
     monkeypatch.setattr(journal, "LEAST_FINISHED", 1)
     monkeypatch.setattr(journal, "FINISH_SECONDS", -1.0)
     with monkeypatch.context() as patched:
-        patched.setattr("sandbox.moving.sync_folder", broken)
+        patched.setattr("sandbox.moving.settle_folder", broken)
         with pytest.raises(OutcomeUnknown):
             service.move(ALICE, inline.uri, "p/a", "b")
     before = inline.files()
@@ -720,7 +720,7 @@ def test_a_folder_whose_move_was_not_made_durable_is_no_refusal_either(
         raise StorageFailed(errno.EIO, "x")
 
     with monkeypatch.context() as patched:
-        patched.setattr("sandbox.moving.sync_folder", broken)
+        patched.setattr("sandbox.moving.settle_folder", broken)
         with pytest.raises(OutcomeUnknown):
             service.move(ALICE, inline.uri, "p", "q")
     assert inline.files() == {"q/none.md": b"no link"}

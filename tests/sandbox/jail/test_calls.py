@@ -16,6 +16,7 @@ from sandbox.errors import Abandoned, HandlerFailed, JailBusy
 from sandbox.jail.channel import Channel
 from sandbox.jail.report import Level
 from sandbox.jail.supervisor import Jail
+from sandbox.jail.turns import MAX_WAITING
 from tests.sandbox.jail.conftest import Lasting, Layout, soon, until
 
 HIDDEN = "/home/alice/hidden"
@@ -179,12 +180,12 @@ def test_deadline_that_has_passed_sends_nothing_and_kills_nobody(lasting: Lastin
 
 def test_more_callers_than_may_wait_are_refused_at_once(lasting: Lasting) -> None:
     jail = lasting()
-    with ThreadPoolExecutor(40) as pool:
+    with ThreadPoolExecutor(MAX_WAITING + 8) as pool:
         slow = pool.submit(jail.call, "sleep", {"seconds": 0.5}, deadline=soon(), write=False)
         until(lambda: not jail._turns._is_free)
         calls = [
             pool.submit(jail.call, "echo", {"n": number}, deadline=soon(), write=False)
-            for number in range(39)
+            for number in range(MAX_WAITING + 7)
         ]
         errors = [call.exception(20) for call in calls]
     assert slow.exception() is None
