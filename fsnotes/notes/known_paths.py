@@ -10,38 +10,40 @@ import itertools
 
 from fsnotes.errors import IndexUnusable
 from fsnotes.notes.completing import MOST_MATCHES, Best
-from fsnotes.notes.globs import composed
 from fsnotes.notes.id_chart import IdChart
 from fsnotes.notes.index.reader import standing
 from fsnotes.notes.index_commands import MatchPaths
+from fsnotes.notes.known_ids import ids_in
 from fsnotes.notes.replies import PathsMatched
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Workspace
 from sandbox.errors import InvalidPath
-from sandbox.names import RelPath
+from sandbox.names import ROOT, RelPath
 
 
 def match_paths(workspace: Workspace, scope: Scope, command: MatchPaths) -> PathsMatched:
-    """Match the ids that are known; see `MatchPaths`. Raises IndexUnusable."""
+    """Match the ids that are known; see `MatchPaths`. Raises IndexUnusable.
+
+    Whoever sees a part of the workspace has that part looked through and nothing else: how long a call takes must not
+    tell what there is beside it. All others share what has been read of all ids.
+    """
     if workspace.index is None:
         raise IndexUnusable("there is no search index")
     without = frozenset(command.without)
+    chart = None
     with workspace.index.view() as view:
         if standing(view).generation != command.generation:
             raise IndexUnusable("the search index was made anew")
-        version = view.version()
-        # One that goes on with stretches has no use for all of them.
-        chart = workspace.ids.chart(version) if command.after == 0 else None
-        if chart is None:
-            entries, behind = workspace.ids.stretch(view, version, command.after, draw=IdChart)
-
-    within = tuple("/".join([*composed(folder.parts), ""]) for folder in scope.folders if folder.parts)
-    is_part = all(folder.parts for folder in scope.folders)
+        if not scope.covers(ROOT):
+            entries, behind = ids_in(view, scope.tops(), command.after)
+        else:
+            version = view.version()
+            # One that goes on with stretches has no use for all of them.
+            chart = workspace.ids.chart(version) if command.after == 0 else None
+            if chart is None:
+                entries, behind = workspace.ids.stretch(view, version, command.after, draw=IdChart)
 
     def admits(path: str) -> bool:
-        # Of a caller who sees a small part, most ids are known by their beginning to be elsewhere.
-        if is_part and path.isascii() and not path.startswith(within):
-            return False
         return path not in without and _admits(scope, path)
 
     if chart is not None:
