@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from sandbox.beneath import Beneath, Descriptor, sync_folder
@@ -95,8 +96,10 @@ def _move_to_trash(tree: Beneath, folder: int, found: _Found, entry: bytes) -> b
     )
     with into as target:
         move_to_private(folder, found.name, target, found.name)
-        sync_folder(target, TRASH_FOLDER)
-        sync_folder(folder, TRASH_FOLDER)
+        # It is there, so it is counted. Where that does not last, it is found again.
+        with suppress(StorageFailed):
+            sync_folder(target, TRASH_FOLDER)
+            sync_folder(folder, TRASH_FOLDER)
     return True
 
 

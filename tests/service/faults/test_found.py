@@ -234,6 +234,17 @@ def test_a_file_that_cannot_be_looked_at_ends_no_sweep(household: Household) -> 
     assert not household.temporaries()
 
 
+def test_what_is_swept_to_a_trash_that_cannot_be_synced_is_counted(household: Household) -> None:
+    """It was told as not swept, though it was, and had no line in the audit log."""
+    household.write("one/.~fsn-0123456789abcdef01234567", "left")
+    household.clock.now = 2_000_000_000.0
+    product = household.product()
+    with failing(os, "fsync", errno.EIO):
+        assert product.sweep() == 1
+    assert not household.temporaries()
+    assert [(line["tool"], line["outcome"]) for line in household.audit()] == [("sweep", "swept")]
+
+
 def test_a_sweep_that_cannot_be_logged_is_made_all_the_same(
     household: Household, caplog: pytest.LogCaptureFixture
 ) -> None:
