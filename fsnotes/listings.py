@@ -257,7 +257,7 @@ def _collect_in_path_order(
         for (path, listed), (_, item) in zip(fitting, shown, strict=True):
             if item is not None and not collected.take(item):
                 return (after,) if after is not None else None
-            after = position_after(path) if isinstance(listed, Skipped) else path
+            after = position_after(listed) if isinstance(listed, Skipped) else path
         if len(fitting) == len(items):
             collected.mention(counted)
             after = scanned.resume

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from fsnotes.errors import InvalidArgument
 
-MAX_CURSOR: Final = 6_000
-"""Longest cursor taken back, in characters: the longest path and a number, encoded."""
+MAX_CURSOR: Final = 8_000
+"""Longest cursor taken back, in characters: the longest position, which is a path with one escaped name more and what
+stands for no name, encoded."""
 
 PAGE_CHARACTERS: Final = 28_000
 """Compact JSON of a page's items; with the envelope and a cursor it stays below the contract's 40,000."""

@@ -115,8 +115,9 @@ class Entry(NamedTuple):
 class Listing:
     """One folder: `entries` sorted by name, and the names that no RelPath can hold.
 
-    `unnameable` are forms for people (`names.display`) of names that are not UTF-8 or have a backslash, at
-    most MAX_UNNAMEABLE of them; `unnameable_count` counts all. `stamp` is the folder's before it was listed.
+    `unnameable` are forms for people (`names.display`) of names that are not UTF-8 or have a backslash, of the
+    first MAX_UNNAMEABLE of them by name; `unnameable_count` counts all. Hidden ones are left out of both.
+    `stamp` is the folder's before it was listed.
     """
 
     entries: tuple[Entry, ...]

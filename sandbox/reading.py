@@ -144,16 +144,19 @@ def list_folder(
 ) -> Listing:
     """Return the entries of one folder, sorted; see `Root.list`."""
     found: list[Entry] = []
-    hostile: list[str] = []
+    hostile: list[str] = []  # the first by name, and others until they are sorted out
     hostile_count = 0
     with tree.open(path, READ_FOLDER) as folder, reporting(path):
         stamp = Stamp.of(os.fstat(folder))
         for entry in bounded_entries(folder, path, tree.policy.max_entries):
             name = entry.name
             if component_fault(name) is not None:
+                if name[0] == ".":
+                    continue  # nothing is said of hidden ones, so they take no places
                 hostile_count += 1
-                if len(hostile) < MAX_UNNAMEABLE:
-                    hostile.append(display(os.fsencode(name)))
+                hostile.append(name)
+                if len(hostile) >= 2 * MAX_UNNAMEABLE:
+                    hostile = sorted(hostile)[:MAX_UNNAMEABLE]
                 continue
             if wanted is not None and not wanted(name):
                 continue
@@ -165,7 +168,9 @@ def list_folder(
             if described is not None:
                 found.append(described)
     found.sort(key=_NAME)
-    return Listing(tuple(found), stamp, tuple(sorted(hostile)), hostile_count)
+    # Always the same ones, in whatever order the folder is read: who lists it anew goes on where they ended.
+    shown = sorted(display(os.fsencode(name)) for name in sorted(hostile)[:MAX_UNNAMEABLE])
+    return Listing(tuple(found), stamp, tuple(shown), hostile_count)
 
 
 _NAME: Final = itemgetter(0)

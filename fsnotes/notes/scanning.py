@@ -9,7 +9,7 @@ from typing import Final
 
 from fsnotes.notes.commands import NoteStat, Scanned, ScanNotes, Skipped
 from fsnotes.notes.scope import Scope
-from fsnotes.notes.walking import BEHIND, Folder, Position, Seen, position_text, walk
+from fsnotes.notes.walking import PLACEHOLDER, REST, Folder, Position, Seen, position_text, walk
 from sandbox.root import Root
 
 MAX_BUDGET: Final = 10_000
@@ -62,18 +62,19 @@ def _is_over(examined: int, late: float) -> bool:
     return late >= (0 if examined >= LEAST_ENTRIES else CALL_SECONDS)
 
 
-def position_after(path: str) -> str:
-    """Return the position right behind *path*, a skipped entry of a reply, and all beneath it.
+def position_after(item: Skipped) -> str:
+    """Return the position right behind *item*, a skipped entry of a reply that has a path, and all beneath it.
 
     That of a note or folder of a reply is its path itself.
     """
-    return f"{path}/{BEHIND}"
+    return position_text(place_of(item))
 
 
 def place_of(item: Skipped) -> Position:
     """Return where a skipped entry with a path comes among the paths of a listing.
 
-    A placeholder comes behind what is in a folder of the name that it stands for.
+    A placeholder comes behind what is in a folder of the name that it stands for, and behind what is said of the
+    folder.
     """
-    parts = tuple((item.path or "").split("/"))
-    return (*parts, BEHIND) if item.reason == "not_downloaded" else parts
+    rank = PLACEHOLDER if item.reason == "not_downloaded" else REST
+    return (*(item.path or "").split("/"), rank)

@@ -30,7 +30,7 @@ from sandbox.errors import (
     SandboxError,
     TooLarge,
 )
-from sandbox.names import ROOT, RelPath, is_deceptive
+from sandbox.names import MAX_NAME_BYTES, ROOT, RelPath, is_deceptive
 from sandbox.policy import Links
 from sandbox.records import record
 from sandbox.root import Entry, FileIdentity, Kind, Numbers, Root
@@ -45,8 +45,15 @@ MANY_AT_ONCE: Final = 256
 LEAST_KNOWN: Final = 16
 """Of fewer files it is not asked how they are known."""
 
-BEHIND: Final = "\U0010ffff"
-"""What sorts behind all names."""
+_NO_NAME: Final = "\U0010ffff" * (MAX_NAME_BYTES // len("\U0010ffff".encode()) + 1)
+# Longer than a name may be in bytes, and of the last character there is: so it sorts behind all names, also those that
+# begin with that character. What a name that cannot be shown is escaped to holds none of it.
+
+REST: Final = _NO_NAME + "0"
+"""In a position, behind a folder: all that is in the folder. No name can be this, and it sorts behind all names."""
+
+PLACEHOLDER: Final = _NO_NAME + "1"
+"""The same behind the name of a note: the placeholder of the note, which comes behind a folder of that name."""
 
 Position = tuple[str, ...]
 
@@ -154,14 +161,16 @@ class _Walk:
 
     def _beneath(self, folder: RelPath, start: Position, chain: _Chain) -> Iterator[tuple[Position, Finding]]:
         """Walk *folder* behind *start*, which is relative to it. *chain* are the folders that lead to it."""
+        if start[:1] >= (REST,):
+            return  # earlier calls have told all of it
         try:
             items, uncounted = self._items(folder, start[0] if start else "")
         except (Missing, NotAFolder):
             return
         except SandboxError as error:
-            if start[:1] != (BEHIND,):  # what was told of it by an earlier call was not all
-                reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
-                yield (*folder.parts, BEHIND), left_out(folder.parts, reason)
+            # What was told of it by an earlier call, if anything was, was not all.
+            reason = "too_many" if isinstance(error, TooLarge) else reason_of(error)
+            yield (*folder.parts, REST), left_out(folder.parts, reason)
             return
         number = 0
         while number < len(items):
@@ -173,15 +182,15 @@ class _Walk:
             item = items[number - 1]
             finding, into = self._examine(folder, item, chain)
             # A placeholder comes behind all that is in a folder of the name it stands for.
-            place = (item[0], BEHIND) if item[1] == _PLACEHOLDER else (item[0],)
+            place = (item[0], PLACEHOLDER) if item[1] == _PLACEHOLDER else (item[0],)
             rest = start[1:] if start[:1] == place[:1] else ()
             if start[:1] != place[:1] or start < place:
                 yield (*folder.parts, *place), finding
             # Else it was told of by an earlier call, and perhaps partly walked.
             if into is not None:
                 yield from self._beneath(into, rest, _longer(chain, item[2]))
-        if uncounted and start[:1] != (BEHIND,):
-            yield (*folder.parts, BEHIND), Skipped(None, uncounted, "unnameable")
+        if uncounted:
+            yield (*folder.parts, REST), Skipped(None, uncounted, "unnameable")
 
     def _files(
         self, folder: RelPath, run: list[_Item], start: Position
@@ -255,7 +264,7 @@ class _Walk:
                     items.append((original, _PLACEHOLDER, entry))
             elif entry.kind is not Kind.FILE or is_note(name):
                 items.append((name, _ENTRY, entry))
-        items += [(form, _UNNAMEABLE, None) for form in listing.unnameable if form[0] != "."]
+        items += [(form, _UNNAMEABLE, None) for form in listing.unnameable]
         items = [item for item in items if item[0] >= first] if first else items
         items.sort(key=itemgetter(0, 1))
         return items, listing.unnameable_count - len(listing.unnameable)
@@ -269,7 +278,8 @@ class _Walk:
         try:
             path = folder.child(name)
         except InvalidPath:
-            return left_out(parts, "too_deep"), None
+            # Whoever reads a reply knows the place of a placeholder by its reason alone.
+            return left_out(parts, "not_downloaded" if kind == _PLACEHOLDER else "too_deep"), None
         if self._scope.ignores(path):
             return None, None
         if kind == _PLACEHOLDER:

@@ -90,6 +90,7 @@ from fsnotes.notes.refusals import REFUSALS, SENTENCES, decode_error, encode_err
 from fsnotes.notes.replies import PHASES, IndexKept, IndexSearched, PathsMatched, PathsSearched
 from fsnotes.notes.scanning import MAX_BUDGET
 from fsnotes.notes.shapes import MAX_ITEMS, Shape, Texts
+from fsnotes.notes.walking import REST
 from sandbox import records
 from sandbox.errors import InvalidPath
 from sandbox.jail import channel
@@ -325,7 +326,7 @@ HONEST: dict[type[Command[Any]], tuple[Command[Any], Reply]] = {
             (NoteStat("a/n.md", 1, 2),),
             ("a/sub",),
             (Skipped("a/x\\xff.md", 1, "unnameable"), Skipped(None, 7, "unnameable")),
-            "a/sub/\U0010ffff",
+            f"a/sub/{REST}",
         ),
     ),
     DescribeNotes: (
@@ -1134,7 +1135,7 @@ def test_a_reply_to_something_else_is_refused(command: Command[Any], reply: Repl
         (AppendNote("a/n", "x"), added),
         (SearchNotes("x"), sought(first_hit, second_hit, resume="a/n.md")),
         (SearchNotes("x", "a", limit=2), sought(first_hit, second_hit)),
-        (SearchNotes("x", after="a/l.md"), sought(first_hit, resume="a/z/\U0010ffff")),
+        (SearchNotes("x", after="a/l.md"), sought(first_hit, resume=f"a/z/{REST}")),
         (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(first_hit, resume="a/m.md")),
         (SearchNotes("x", regex=True, after="a/m.md", within=3), sought(resume="a/m.md", within=4)),
         (

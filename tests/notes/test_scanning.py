@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from fsnotes.errors import AmbiguousNote, InvalidArgument, NoteNotFound, PathRefused
 from fsnotes.notes import scanning, walking
 from fsnotes.notes.commands import Scanned, ScanNotes, Skipped
-from fsnotes.notes.scanning import position_after
+from fsnotes.notes.scanning import place_of, position_after
 from fsnotes.notes.scope import Scope
 from fsnotes.notes.walking import Passed, Seen
-from sandbox.errors import StorageFailed
+from sandbox.errors import InvalidPath, StorageFailed
 from sandbox.names import ROOT, RelPath
 from sandbox.policy import HardLinks, Links, Policy
 from sandbox.root import Root
@@ -219,6 +220,91 @@ def test_a_placeholder_beside_a_folder_of_its_name_is_told_once_and_so_is_what_i
     assert (notes, skipped) == (["b.md/a.md", "b.md/z.md", "c.md"], ["b.md"] if is_file else [])
 
 
+_LAST = "\U0010ffff"  # sorts behind all other characters, and may be in a name
+_LAST_NAMES = (f"{_LAST}.md", f"{_LAST * 63}.md", _LAST * 63, f"{_LAST * 62}z.md")
+
+
+def _plant_unnameable(folder: str, count: int) -> None:
+    os.makedirs(folder, exist_ok=True)
+    for number in range(count):
+        with open(os.path.join(os.fsencode(folder), b"u%02d\xff.md" % number), "wb"):
+            pass
+
+
+@pytest.mark.parametrize("rank", [walking.REST, walking.PLACEHOLDER], ids=["rest", "placeholder"])
+def test_a_rank_sorts_behind_all_names_and_is_none(rank: str) -> None:
+    for end in ("", "zzz", "\uffff"):
+        assert RelPath((_LAST * 63 + end,)).name < rank
+    with pytest.raises(InvalidPath):
+        RelPath((rank,))
+    assert walking.REST < walking.PLACEHOLDER
+
+
+@pytest.mark.parametrize("budget", [1, 2, 50, 51])
+def test_a_name_of_the_last_character_is_walked_once_and_so_is_what_comes_behind_its_folder(
+    vault: Vault, budget: int
+) -> None:
+    vault.build(*(f"q/{name}: x" for name in _LAST_NAMES if name.endswith(".md")), "z0.md: x", "z1.md: x")
+    _plant_unnameable(vault.disk.path("root/q"), 60)
+    assert _all(vault, budget=budget) == _all(vault)
+    assert _paths(_all(vault, budget=budget))[-2:] == ["z0.md", "z1.md"]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 4])
+def test_a_placeholder_beside_a_folder_whose_names_are_counted_is_told_once(
+    vault: Vault, budget: int
+) -> None:
+    vault.build("plan.md/", ".plan.md.icloud: x", "z.md: x")
+    _plant_unnameable(vault.disk.path("root/plan.md"), 51)
+    whole = _all(vault)
+    assert whole.skipped[-2:] == (Skipped(None, 1, "unnameable"), Skipped("plan.md", 1, "not_downloaded"))
+    assert _all(vault, budget=budget) == whole
+
+
+_ODD_NAMES = st.sampled_from(["a", "a.md", ".a.md.icloud", "b.md", *_LAST_NAMES, _LAST])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(_ODD_NAMES, _ODD_NAMES), max_size=8),
+    st.lists(st.tuples(st.sampled_from(["", "a", "a.md", _LAST]), st.integers(49, 52)), max_size=2),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_stretches_tell_together_what_one_walk_tells_whatever_the_names_are(
+    tmp_path_factory: pytest.TempPathFactory,
+    trees: list[tuple[str, ...]],
+    many: list[tuple[str, int]],
+    budget: int,
+    recursive: bool,
+) -> None:
+    base = str(tmp_path_factory.mktemp("odd"))
+    _plant(base, trees)
+    for name, count in many:
+        if not os.path.isfile(os.path.join(base, name)):
+            _plant_unnameable(os.path.join(base, name), count)
+    with Root.open(base) as root:
+        scope = Scope((ROOT,))
+        every = list(walking.walk(root, scope, "", recursive=recursive, after=None))
+        positions = [position for position, _ in every]
+        assert positions == sorted(set(positions))
+        found: list[tuple[walking.Position, walking.Finding]] = []
+        after: str | None = None
+        while True:
+            part = list(
+                itertools.islice(walking.walk(root, scope, "", recursive=recursive, after=after), budget)
+            )
+            if not part:
+                break
+            found += part
+            assert len(found) <= len(every)
+            after = walking.position_text(part[-1][0])
+        assert found == every
+        for position, finding in every:
+            if isinstance(finding, Skipped) and finding.path is not None:
+                assert place_of(finding)[: len(position)] == position
+
+
 def test_a_walk_goes_on_behind_a_folder_that_vanished(vault: Vault) -> None:
     vault.build("a/b.md: x", "a/c.md: x", "d.md: x")
     first = vault.run(ScanNotes("", recursive=True, budget=2))
@@ -231,7 +317,16 @@ def test_a_walk_goes_on_behind_a_folder_that_vanished(vault: Vault) -> None:
 
 def test_a_position_is_only_compared_and_may_come_from_anybody(vault: Vault) -> None:
     vault.build("a.md: x", "b/c.md: x")
-    for after in ("../../etc", "/", "", "a\\b", "\ud800", "b/\0", "x" * 5000, position_after("a.md")):
+    for after in (
+        "../../etc",
+        "/",
+        "",
+        "a\\b",
+        "\ud800",
+        "b/\0",
+        "x" * 5000,
+        position_after(Skipped("a.md", 1, "link")),
+    ):
         vault.run(ScanNotes("", recursive=True, after=after))
     with pytest.raises(InvalidArgument):
         vault.run(ScanNotes("", recursive=True, after="x" * 10_000))
@@ -241,10 +336,12 @@ def test_what_is_shown_can_be_gone_on_behind(vault: Vault) -> None:
     vault.build("a/b.md: x", "l => a", ".n.md.icloud: x", "z.md: x")
     os.mkfifo(os.path.join(os.fsencode(vault.disk.path("root")), b"m\xff"))
     whole = vault.run(ScanNotes())
-    shown = sorted([*_paths(whole), *whole.folders, *(item.path or "" for item in whole.skipped)])
+    behind = {path: path for path in (*_paths(whole), *whole.folders)}
+    behind |= {item.path or "": position_after(item) for item in whole.skipped}
+    shown = sorted(behind)
     assert shown == ["a", "l", "m\\xff", "n.md", "z.md"]
     for place, path in enumerate(shown):
-        rest = vault.run(ScanNotes("", after=position_after(path)))
+        rest = vault.run(ScanNotes("", after=behind[path]))
         assert (
             sorted([*_paths(rest), *rest.folders, *(item.path or "" for item in rest.skipped)])
             == shown[place + 1 :]
@@ -294,6 +391,14 @@ def test_many_unnameable_files_are_counted(vault: Vault) -> None:
         skipped = _all(vault, budget=budget).skipped
         assert sum(item.count for item in skipped) == 60
         assert [item for item in skipped if item.path is None] == [Skipped(None, 10, "unnameable")]
+
+
+def test_however_many_hidden_files_have_no_name_nothing_is_said_of_them(vault: Vault) -> None:
+    folder = os.fsencode(vault.disk.path("root"))
+    for name in (*(b".%02d\xff.md" % number for number in range(60)), b"a\xff.md"):
+        with open(os.path.join(folder, name), "wb"):
+            pass
+    assert vault.run(ScanNotes()).skipped == (Skipped("a\\xff.md", 1, "unnameable"),)
 
 
 def test_a_deceptive_name_is_counted_and_not_shown_among_the_skipped(vault: Vault) -> None:

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from sandbox import _linux
+from sandbox import _linux, reading
 from sandbox.errors import (
     Escape,
     Exists,
@@ -417,6 +418,26 @@ def test_names_that_no_text_can_carry_are_counted_and_shown_escaped(disk: Tree) 
     for shown in listing.unnameable:
         shown.encode()  # no lone surrogate
         assert "slash" in shown or "\\xff" in shown
+
+
+def test_of_many_names_that_no_text_can_carry_the_first_are_shown_in_whatever_order_they_are_read(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.build("root/a.md: a")
+    numbers = list(range(230))
+    for number in numbers:
+        disk.write(os.fsdecode(b"root/%03d-\xff.md" % number), b"x")
+    scan = reading.bounded_entries
+    with disk.open_root() as root:
+        for order in (slice(0, 3), slice(2, None, -1), slice(1, 3)):
+
+            def ordered(*args: Any, order: slice = order) -> list[os.DirEntry[str]]:
+                return sorted(scan(*args), key=lambda entry: entry.name[order], reverse=True)
+
+            monkeypatch.setattr(reading, "bounded_entries", ordered)
+            listing = root.list(with_identity=False)
+            assert listing.unnameable == tuple(f"{number:03}-\\xff.md" for number in numbers[:50])
+            assert listing.unnameable_count == len(numbers)
 
 
 def test_folder_with_more_entries_than_allowed_is_too_large(disk: Tree) -> None:

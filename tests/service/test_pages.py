@@ -124,6 +124,35 @@ def test_counts_of_a_folder_before_others_get_lost_on_no_page(household: Househo
         assert sum(len(page.notes) for page in listed) == 30
 
 
+@pytest.mark.parametrize("limit", [1, 2, 51])
+def test_pages_end_and_tell_a_name_of_the_last_character_once(household: Household, limit: int) -> None:
+    household.write("q/\U0010ffff.md")
+    for number in range(3):
+        household.write(f"z{number}.md")
+    for number in range(60):
+        with open(os.path.join(os.fsencode(household.vault), b"q", b"bad-\xff-%02d.md" % number), "wb"):
+            pass
+    listed = list(pages(household.service(), household.uri, recursive=True, limit=limit))
+    assert [note.path for page in listed for note in page.notes] == [
+        "q/\U0010ffff.md", *(f"z{number}.md" for number in range(3)),
+    ]  # fmt: skip
+    assert left_out(listed) == {"unnameable": 60}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_link_or_a_full_folder_loses_no_placeholder_of_its_name(household: Household, limit: int) -> None:
+    os.symlink("nowhere", household.vault / "a.md")
+    household.write("b.md/n.md")
+    for name in ("a.md", "b.md", "c.md"):
+        household.write(f".{name}.icloud")
+    for number in range(51):
+        with open(os.path.join(os.fsencode(household.vault), b"b.md", b"bad-\xff-%02d.md" % number), "wb"):
+            pass
+    listed = list(pages(household.service(), household.uri, recursive=True, limit=limit))
+    assert left_out(listed) == {"link": 1, "unnameable": 51, "not_downloaded": 3}
+    assert [note.path for page in listed for note in page.notes] == ["b.md/n.md"]
+
+
 def deep(household: Household, name: str, depth: int) -> str:
     """Make a note beneath *depth* folders of this *name*, which is longer than a path of the OS may be."""
     path = "/".join([name] * depth)
@@ -153,6 +182,29 @@ def test_long_paths_have_cursors_that_come_back(
     assert [note.path for page in listed for note in page.notes] == [
         f"{path}/n{number}.md" for number in range(3)
     ]
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_what_is_left_out_at_the_longest_path_has_cursors_that_come_back(
+    household: Household, limit: int
+) -> None:
+    path = deep(household, "a" * 250, 15)
+    here = os.open(household.vault, os.O_RDONLY | os.O_DIRECTORY)
+    for step in path.split("/"):
+        below = os.open(step, os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.mkdir("b" * 250, dir_fd=here)
+    names = [
+        ("b" * 250).encode() + b"/" + name
+        for name in (b"c" * 252 + b".md", b"." + b"p" * 244 + b".md.icloud")
+    ]
+    for name in (*names, ("b" * 250).encode() + b"/" + b"\xff" * 250, b"\xff" * 250 + b".md"):
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=here))
+    os.close(here)
+    listed = list(pages(household.service(), household.uri, recursive=True, limit=limit))
+    assert sum(len(page.notes) for page in listed) == 3
+    assert left_out(listed) == {"too_deep": 1, "not_downloaded": 1, "unnameable": 2}
 
 
 def test_pages_of_long_titles_stay_within_their_bound(household: Household) -> None:
