@@ -10,6 +10,9 @@ from typing import Final
 from fsnotes import errors
 from sandbox import errors as found
 
+TRASH_UNUSABLE: Final = "the workspace's .trash is not a plain folder"
+"""Why nothing was moved to the trash, and nothing in it is looked at."""
+
 _STORAGE: Final = {
     errno.EACCES: "the file system gives no permission",
     errno.EPERM: "the file system gives no permission",
@@ -54,6 +57,8 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
             return errors.PathRefused(error.reason or type(error).__name__)
         case found.Ambiguous():
             return errors.AmbiguousNote(error.path, paths=error.names)
+        case found.Displaced():
+            return errors.OutcomeUnknown("another file had the name and lies where it was moved to")
         case found.IdentityChanged():
             return errors.NoteChanged(error.path)
         case found.LockTimeout():
@@ -65,7 +70,7 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
         case found.StorageFailed():
             return errors.Unavailable(_STORAGE.get(error.errno, "the file system failed"))
         case found.TrashUnusable():
-            return errors.Unavailable("the workspace's .trash is not a plain folder")
+            return errors.Unavailable(TRASH_UNUSABLE)
         case found.RootUnusable():
             return errors.Unavailable("the workspace's folder cannot be used")
         case _:
