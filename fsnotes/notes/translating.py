@@ -10,9 +10,6 @@ from typing import Final
 from fsnotes import errors
 from sandbox import errors as found
 
-TRASH_UNUSABLE: Final = "the workspace's .trash is not a plain folder"
-"""Why nothing was moved to the trash, and nothing in it is looked at."""
-
 _STORAGE: Final = {
     errno.EACCES: "the file system gives no permission",
     errno.EPERM: "the file system gives no permission",
@@ -23,6 +20,10 @@ _STORAGE: Final = {
     errno.EBUSY: "it is in use, perhaps as a mount",
     errno.ENAMETOOLONG: "the file system takes no path this long",
 }
+_FAILED: Final = "the file system failed"
+
+OF_STORAGE: Final = frozenset({*_STORAGE.values(), _FAILED})
+"""What is said of storage that failed: who cannot look either does not know what it holds."""
 
 
 @contextmanager
@@ -68,9 +69,9 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
         case found.Unsettled():
             return errors.OutcomeUnknown("the file system failed after the change")
         case found.StorageFailed():
-            return errors.Unavailable(_STORAGE.get(error.errno, "the file system failed"))
+            return errors.Unavailable(_STORAGE.get(error.errno, _FAILED))
         case found.TrashUnusable():
-            return errors.Unavailable(TRASH_UNUSABLE)
+            return errors.Unavailable("the workspace's .trash is not a plain folder")
         case found.RootUnusable():
             return errors.Unavailable("the workspace's folder cannot be used")
         case _:
