@@ -36,6 +36,7 @@ from fsnotes.errors import (
 )
 from fsnotes.notes.commands import FindReceipt, TrashNote
 from fsnotes.notes.model import fold
+from fsnotes.notes.translating import OF_STORAGE
 from fsnotes.outcomes import Deletion
 from fsnotes.runners import Runner
 from fsnotes.story import Story
@@ -141,10 +142,16 @@ class Deletions:
         story.done("deleted", before=confirmed.etag)
         return deletion
 
-    def _has_receipt(self, grant: Grant, confirmed: Confirmed, failure: FsnotesError) -> bool:
-        """Say whether the note is in its entry; raise *failure* when that cannot be found out."""
+    def _has_receipt(self, grant: Grant, confirmed: Confirmed, failure: Unavailable | OutcomeUnknown) -> bool:
+        """Say whether the note is in its entry. Raises OutcomeUnknown when that cannot be found out.
+
+        A *failure* of anything but the storage (a folder that has moved away, a trash that is none, a worker that was
+        not reached) says itself that nothing was done, and is raised.
+        """
         receipt = FindReceipt(confirmed.path, confirmed.etag, confirmed.entry)
         try:
             return self._runner.run(grant, receipt).found
         except FsnotesError:
-            raise failure from None
+            if isinstance(failure, OutcomeUnknown) or failure.why not in OF_STORAGE:
+                raise failure from None
+            raise OutcomeUnknown("the trash cannot be looked at") from failure

@@ -112,6 +112,10 @@ class IdentityChanged(PathError):
     """Another file or other bytes have taken the name; they were left alone."""
 
 
+class Displaced(IdentityChanged):
+    """Another file had taken the name, was moved, and could not be given back: it lies where it was moved to."""
+
+
 # -- the workspace as a whole ------------------------------------------------------------------
 
 

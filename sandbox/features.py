@@ -11,6 +11,7 @@ import unicodedata
 from typing import Final, Literal
 
 from sandbox.beneath import UNSUPPORTED, Beneath, Descriptor
+from sandbox.errors import Unsettled
 from sandbox.locking import Lock, LockKind
 from sandbox.objects import FileIdentity
 from sandbox.records import record
@@ -89,7 +90,7 @@ def _try_names(root: int) -> tuple[bool, bool, bool] | None:
             _is_there(root, unicodedata.normalize("NFD", text)),
             _is_there(root, text.upper()),
         )
-    except OSError:
+    except (OSError, Unsettled):
         return None
     finally:
         ours = {identity.ino for _, identity in made}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from sandbox.beneath import Beneath, check_not_own, settle_folder
 from sandbox.errors import (
+    Displaced,
     Exists,
     IdentityChanged,
     InvalidPath,
@@ -19,6 +20,7 @@ from sandbox.errors import (
     MountRefused,
     SandboxError,
     StorageFailed,
+    Unsettled,
 )
 from sandbox.folders import USER_FOLDER
 from sandbox.names import RelPath
@@ -102,10 +104,15 @@ def _move(
                 raise StorageFailed(errno.EXDEV, repr(str(target))) from error
             tree.observe(Step.MOVE_MOVED)
             with reporting(target):
-                arrived = lstat(target_folder, new)
+                try:
+                    arrived = lstat(target_folder, new)
+                except OSError as error:
+                    if not put_back(target_folder, new, source_folder, old, shown=str(source)):
+                        raise Unsettled(error.errno or errno.EIO, repr(str(target))) from error
+                    raise
             if not is_it(arrived):
-                put_back(target_folder, new, source_folder, old, shown=str(source))
-                raise IdentityChanged(str(source))
+                is_back = put_back(target_folder, new, source_folder, old, shown=str(source))
+                raise (IdentityChanged if is_back else Displaced)(str(source))
             tree.observe(Step.MOVE_VERIFIED)
             with reporting(target):
                 settle_folder(target_folder, target)
@@ -115,7 +122,7 @@ def _move(
 
 
 def put_back(from_folder: int, name: bytes, source_folder: int, source: bytes, *, shown: str) -> bool:
-    """Return what was moved by mistake to its name; False when that is taken, and it stays where it is."""
+    """Return what was moved by mistake to its name; False when that is taken or fails, and it stays where it is."""
     try:
         move_file(from_folder, name, source_folder, source, shown=shown)
     except (OSError, SandboxError):

@@ -286,7 +286,9 @@ class Root:
         the set-id and sticky bits), owner, ACLs and extended attributes are kept as far as the process may;
         what could not be kept is named. When it fails before the exchange, the old bytes stand and nothing
         is left. A link at the last component is refused, whatever the policy. Where the file system cannot
-        exchange, a stranger's text saved in the last microseconds is not noticed (`features`).
+        exchange, a stranger's text saved in the last microseconds is not noticed (`features`). When the disk fails
+        after the exchange, Unsettled: one text has the name, and the other one may lie beside it under a temporary's
+        name, from where `sweep` takes it to the trash.
         """
         return writing.replace(self._tree, path, data, expect=expect)
 
@@ -294,7 +296,8 @@ class Root:
         """Give the file at *source* the path *target*, making folders that are missing.
 
         Never over anything: Exists. What arrived is compared with *expect* and goes back if it is another:
-        IdentityChanged. Only files move.
+        IdentityChanged, or Displaced where its name is taken by then. Raises Unsettled where the disk fails after
+        the move and it cannot go back. Only files move.
         """
         return moving.move(self._tree, source, target, expect=expect)
 
@@ -342,8 +345,8 @@ class Root:
         """Move the file at *path* to `.trash/<entry>/<path>` if *expect* accepts its bytes.
 
         It is one rename. Then what arrived is read, and put back unless it is an acceptable file with the
-        expected bytes: IdentityChanged. If its name is taken by then, it stays in the trash; nothing is
-        lost. Links, hard links and special files are refused before anything moves. A folder left in the
+        expected bytes: IdentityChanged. If its name is taken by then, it stays in the trash, and nothing is
+        lost: Displaced. Links, hard links and special files are refused before anything moves. A folder left in the
         entry by a killed call is used again; a file in it is Exists. Raises TrashUnusable when `.trash` or
         a folder in it is a link, a file or a mount.
         """

@@ -11,17 +11,20 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import stat
 from collections.abc import Callable
 from typing import Final, Literal
 
 from sandbox.beneath import Beneath, Descriptor, check_not_own, encoded_parts, settle_folder
 from sandbox.errors import (
+    Displaced,
     Escape,
     IdentityChanged,
     InvalidPath,
     Missing,
     NotAFolder,
     ObjectRefused,
+    SandboxError,
     TrashUnusable,
     Unsettled,
 )
@@ -61,14 +64,27 @@ def trash(tree: Beneath, path: RelPath, *, entry: str, expect: Callable[[bytes],
             try:
                 tree.observe(Step.TRASH_MOVED)
                 _verify(tree, folder, path, expect)
-            except BaseException:
-                put_back(folder, name, source, name, shown=str(path))
+            except BaseException as error:
+                is_back = put_back(folder, name, source, name, shown=str(path))
                 _sync_quietly(folder, source)
+                if not is_back:
+                    raise _kept(path, error) from error
                 raise
             tree.observe(Step.TRASH_VERIFIED)
             settle_folder(folder, path)
             settle_folder(source, path)
             tree.observe(Step.TRASH_DURABLE)
+
+
+def _kept(path: RelPath, why: BaseException) -> BaseException:
+    """Return what tells that the file stays in the trash, since it cannot go back; *why* it should have."""
+    match why:
+        case IdentityChanged():
+            return Displaced(str(path))
+        case SandboxError():
+            return Unsettled(getattr(why, "errno", errno.EIO), repr(str(path)))
+        case _:
+            return why
 
 
 def _verify(tree: Beneath, folder: int, path: RelPath, expect: Callable[[bytes], bool]) -> None:
@@ -194,9 +210,11 @@ def _move_out(
             if not put_back(target_folder, target, folder, source, shown=str(path)):
                 raise Unsettled(error.errno or errno.EIO, repr(str(path))) from error
             raise
-        if arrived.key != expect.key:
-            put_back(target_folder, target, folder, source, shown=str(path))
-            raise IdentityChanged(str(path))
+        # What is written into it from now on is its user's, and no reason to take it away again. The type is compared
+        # since a new file may have the inode of one that is gone.
+        if not (arrived.is_same_file(expect) and stat.S_IFMT(arrived.mode) == stat.S_IFMT(expect.mode)):
+            is_back = put_back(target_folder, target, folder, source, shown=str(path))
+            raise (IdentityChanged if is_back else Displaced)(str(path))
         tree.observe(Step.RESTORE_VERIFIED)
 
 

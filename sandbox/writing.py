@@ -163,7 +163,10 @@ def put_in_place(
         _take_back(aside, temporary, folder, path, error)
         raise
     if came_out.key != expect.key:
-        _give_back(aside, temporary, folder, name, held=came_out)
+        try:
+            _give_back(aside, temporary, folder, name, held=came_out)
+        except OSError as error:
+            raise Unsettled(error.errno or errno.EIO, repr(str(path))) from error
         raise IdentityChanged(str(path))
     tree.observe(Step.REPLACE_VERIFIED)
     discard(aside, Temporary(temporary.name, came_out))
@@ -205,7 +208,8 @@ def _give_back(aside: int, temporary: Temporary, folder: int, name: bytes, *, he
 
     If another text comes out instead, somebody wrote over ours meanwhile: that is the latest and goes back,
     and the earlier one stays under the temporary's name, from where the sweeper takes it to the trash.
-    Nothing but our own file is ever removed.
+    Nothing but our own file is ever removed. Raises OSError where that fails: then nobody can say which text has
+    the name, and the other one lies under the temporary's name, from where the sweeper takes it to the trash.
     """
     put: FileIdentity | None = None
     for _ in range(GIVE_BACK_ATTEMPTS):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
+from sandbox.errors import Unsettled
 from sandbox.records import record
 from sandbox.releasing import release
 from sandbox.renaming import move_to_private
@@ -86,7 +87,7 @@ def rotate(path: str, *, observe: Callable[[RotationStep], None]) -> bool:
         return False
     try:
         return _begin_new(folder, name, observe)
-    except OSError:
+    except (OSError, Unsettled):
         return False
     finally:
         release(folder)

@@ -50,7 +50,9 @@ def _speaks_of(scope: Scope, command: Command[Any], error: errors.FsnotesError) 
             return _known(scope, words, error.path)
         case errors.NoRoom():
             return command.changes
-        case errors.OutcomeUnknown() | errors.SurveyOutdated():
+        case errors.OutcomeUnknown():
+            return command.changes
+        case errors.SurveyOutdated():
             return isinstance(command, MoveNotes)
         case errors.MovePending():
             return isinstance(command, SurveyMove) or (isinstance(command, MoveNotes) and command.dry_run)

@@ -20,6 +20,10 @@ _STORAGE: Final = {
     errno.EBUSY: "it is in use, perhaps as a mount",
     errno.ENAMETOOLONG: "the file system takes no path this long",
 }
+_FAILED: Final = "the file system failed"
+
+OF_STORAGE: Final = frozenset({*_STORAGE.values(), _FAILED})
+"""What is said of storage that failed: who cannot look either does not know what it holds."""
 
 
 @contextmanager
@@ -54,6 +58,8 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
             return errors.PathRefused(error.reason or type(error).__name__)
         case found.Ambiguous():
             return errors.AmbiguousNote(error.path, paths=error.names)
+        case found.Displaced():
+            return errors.OutcomeUnknown("another file had the name and lies where it was moved to")
         case found.IdentityChanged():
             return errors.NoteChanged(error.path)
         case found.LockTimeout():
@@ -63,7 +69,7 @@ def translate(error: found.SandboxError, *, argument: str, what: str) -> errors.
         case found.Unsettled():
             return errors.OutcomeUnknown("the file system failed after the change")
         case found.StorageFailed():
-            return errors.Unavailable(_STORAGE.get(error.errno, "the file system failed"))
+            return errors.Unavailable(_STORAGE.get(error.errno, _FAILED))
         case found.TrashUnusable():
             return errors.Unavailable("the workspace's .trash is not a plain folder")
         case found.RootUnusable():

@@ -16,6 +16,7 @@ from fsnotes.errors import (
     NotCounted,
     NoteChanged,
     NoteNotFound,
+    OutcomeUnknown,
     PathRefused,
     Unavailable,
 )
@@ -40,6 +41,7 @@ from fsnotes.notes.scope import Scope
 from fsnotes.notes.workspace import Interrupted, Workspace
 from sandbox.errors import (
     Ambiguous,
+    Displaced,
     LinkRefused,
     Missing,
     MountRefused,
@@ -63,8 +65,8 @@ def trash(
     """Move a note to its entry if its bytes are still the expected ones; see `TrashNote`.
 
     The path is taken as it is spelled. Raises NoteChanged when the note changed, moved, vanished or became
-    something else: then it is where it was. Raises Busy, Unavailable. It needs no room: an owner at the limit must
-    be able to delete.
+    something else: then it is where it was. Raises Busy, Unavailable, OutcomeUnknown. It needs no room: an owner at
+    the limit must be able to delete.
     """
     root = workspace.root
     path = _note(scope, command.path)
@@ -96,6 +98,8 @@ def _why(error: PathError, policy: Policy, path: str) -> FsnotesError:
 
     It changed, unless the workspace allows what stands there to be read and it cannot be moved for what it is.
     """
+    if isinstance(error, Displaced):
+        return OutcomeUnknown("another text had the note's name and lies in the trash")
     if isinstance(error, MountRefused) and policy.mounts is Mounts.ALLOW:
         return Unavailable("the note lies on another file system than the workspace's trash")
     if isinstance(error, LinkRefused) and policy.links is Links.WITHIN:

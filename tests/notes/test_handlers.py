@@ -53,6 +53,7 @@ _EXPECTED: dict[type[found.SandboxError], type[FsnotesError]] = {
     found.TooLarge: NoteTooLarge,
     found.Ambiguous: AmbiguousNote,
     found.IdentityChanged: NoteChanged,
+    found.Displaced: OutcomeUnknown,
     found.RootUnusable: Unavailable,
     found.TrashUnusable: Unavailable,
     found.LockTimeout: Busy,

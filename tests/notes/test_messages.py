@@ -1205,7 +1205,11 @@ def test_the_nearest_honest_reply_is_accepted(command: Command[Any], reply: Repl
         (CreateNote("a/n", "x"), errors.TooMuchToRelink()),
         (ReadNote("a/n"), errors.MoveStuck("the workspace cannot be used")),
         (CreateNote("a/n", "x"), errors.MoveStuck("the workspace cannot be used")),
-        (CreateNote("a/n", "x"), errors.OutcomeUnknown("the file system failed after the move")),
+        (ReadNote("a/n"), errors.OutcomeUnknown("the file system failed after the change")),
+        (
+            FindReceipt("a/n.md", ETAG, ENTRY),
+            errors.OutcomeUnknown("the file system failed after the change"),
+        ),
         (FindReceipt("a/n.md", ETAG, ENTRY), errors.NoRoom("max_bytes", 3)),
     ],
 )
@@ -1254,6 +1258,8 @@ def test_a_refusal_about_something_else_is_refused(command: Command[Any], error:
             ),
         ),
         (MoveNotes("a/n", "a/m"), errors.OutcomeUnknown("the file system failed after the move")),
+        (CreateNote("a/n", "x"), errors.OutcomeUnknown("the file system failed after the change")),
+        (TrashNote("a/n.md", ETAG, ENTRY), errors.OutcomeUnknown("the file system failed after the change")),
         (RestoreNote(ENTRY, "a/n"), errors.NoRoom("max_entries", 3)),
         (ReadNote("a/n"), errors.AnchorNotFound("a/n.md", line=3, nearest="text")),
         (ReadNote("a/n"), errors.AnchorCount("a/n.md", count=2, expected=1, lines=(1, 3))),

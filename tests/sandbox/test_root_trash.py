@@ -12,6 +12,7 @@ import pytest
 
 from sandbox import _linux
 from sandbox.errors import (
+    Displaced,
     Exists,
     HardLinkRefused,
     IdentityChanged,
@@ -23,6 +24,7 @@ from sandbox.errors import (
     TooLarge,
     TrashUnusable,
     UnacceptableName,
+    Unsettled,
 )
 from sandbox.names import ROOT, RelPath, is_entry_name
 from sandbox.policy import Policy
@@ -160,7 +162,7 @@ def test_give_back_never_overwrites_a_file_that_took_the_name(disk: Tree) -> Non
         swap(step)
         take(step)
 
-    with disk.open_root(observe=both) as root, pytest.raises(IdentityChanged):
+    with disk.open_root(observe=both) as root, pytest.raises(Displaced):
         root.trash(P("a.md"), entry=ENTRY, expect=expecting(b"text"))
     assert disk.snapshot("root") == {
         "a.md": b"stranger two",
@@ -443,7 +445,82 @@ def test_read_error_at_the_verdict_is_told_as_one_and_the_file_goes_back(
             root.trash(P("a.md"), entry=ENTRY, expect=expecting(b"text"))
         monkeypatch.undo()
     assert caught.value.errno == errno.EIO
+    assert not isinstance(caught.value, Unsettled)
     assert disk.snapshot("root") == {"a.md": b"text"}
+
+
+def fail(*arguments: object, **more: object) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_file_that_can_neither_be_verified_nor_go_back_is_unsettled_in_its_entry(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.build("root/a.md: text")
+
+    def die() -> None:
+        monkeypatch.setattr(os, "read", fail)
+        monkeypatch.setattr("sandbox.moving.move_file", fail)
+
+    with disk.open_root(observe=Interruption(Step.TRASH_MOVED, die)) as root:
+        with pytest.raises(Unsettled) as caught:
+            root.trash(P("a.md"), entry=ENTRY, expect=expecting(b"text"))
+        monkeypatch.undo()
+        assert root.receipt(P("a.md"), entry=ENTRY) == b"text"
+    assert caught.value.errno == errno.EIO
+
+
+@pytest.mark.usefixtures("flags")
+def test_restored_file_that_is_written_at_once_stays_where_it_is(disk: Tree) -> None:
+    disk.build(f"root/.trash/{ENTRY}/a.md: trashed")
+    edit = Interruption(Step.RESTORE_MOVED, lambda: disk.write("root/a.md", b"an edit after arrival"))
+    with disk.open_root(observe=edit) as root:
+        assert root.restore(ENTRY) == P("a.md")
+    assert edit.happened
+    assert disk.snapshot("root") == {"a.md": b"an edit after arrival", ".trash": "folder"}
+
+
+def test_swapped_entry_whose_own_name_is_taken_is_told_as_displaced(disk: Tree) -> None:
+    disk.build(f"root/.trash/{ENTRY}/a.md: trashed")
+    entry = f"root/.trash/{ENTRY}/a.md"
+    swap = Interruption(Step.RESTORE_FOLDERS_MADE, lambda: disk.save(entry, b"stranger one"))
+    take = Interruption(Step.RESTORE_MOVED, lambda: disk.write(entry, b"stranger two"))
+
+    def both(step: StrEnum) -> None:
+        swap(step)
+        take(step)
+
+    with disk.open_root(observe=both) as root, pytest.raises(Displaced):
+        root.restore(ENTRY)
+    assert disk.read("root/a.md") == b"stranger one"
+    assert disk.read(entry) == b"stranger two"
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+@pytest.mark.parametrize("flags", ["no rename flags"], indirect=True)
+@pytest.mark.usefixtures("flags")
+def test_restore_by_links_whose_second_step_fails_is_undone_or_unsettled(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
+) -> None:
+    disk.build(f"root/.trash/{ENTRY}/a.md: trashed")
+    before, rename = disk.snapshot(), os.rename
+
+    def once(*arguments: object, **more: object) -> None:
+        if not lasts:
+            monkeypatch.setattr(os, "rename", rename)
+        fail()
+
+    with disk.open_root() as root:
+        monkeypatch.setattr(os, "rename", once)
+        with pytest.raises(StorageFailed) as caught:
+            root.restore(ENTRY)
+        monkeypatch.setattr(os, "rename", rename)
+        assert isinstance(caught.value, Unsettled) is lasts
+        assert disk.exists("root/a.md") is lasts
+        assert disk.read(f"root/.trash/{ENTRY}/a.md") == b"trashed"
+        if not lasts:
+            assert disk.snapshot() == before
+            assert root.restore(ENTRY) == P("a.md")
 
 
 def test_trash_is_not_reached_by_ordinary_changes(disk: Tree) -> None:

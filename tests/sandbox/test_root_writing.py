@@ -16,6 +16,7 @@ import pytest
 from sandbox import _linux, renaming
 from sandbox.beneath import sync_folder
 from sandbox.errors import (
+    Displaced,
     Exists,
     IdentityChanged,
     InvalidPath,
@@ -23,6 +24,7 @@ from sandbox.errors import (
     NotAFolder,
     StorageFailed,
     UnacceptableName,
+    Unsettled,
 )
 from sandbox.names import ROOT, RelPath
 from sandbox.objects import FileIdentity
@@ -308,6 +310,58 @@ def test_save_between_look_and_exchange_is_given_back(disk: Tree) -> None:
     assert disk.snapshot("root") == {"a.md": b"stranger"}
 
 
+def fail(*arguments: object, **more: object) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_save_that_cannot_be_given_back_is_unsettled_and_lies_beside(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.build("root/a.md: first")
+    save = Interruption(Step.REPLACE_LOOKED, lambda: disk.save("root/a.md", b"stranger"))
+    die = Interruption(Step.REPLACE_EXCHANGED, lambda: monkeypatch.setattr("sandbox.writing.exchange", fail))
+
+    def both(step: StrEnum) -> None:
+        save(step)
+        die(step)
+
+    with disk.open_root(observe=both) as root, pytest.raises(Unsettled):
+        root.replace(P("a.md"), b"ours", expect=root.stat(P("a.md")))
+    left = disk.snapshot("root")
+    assert left.pop("a.md") == b"ours"
+    assert list(left.values()) == [b"stranger"]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_rename_without_an_answer_is_unsettled_only_where_nobody_sees_what_came_of_it(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, *, seen: bool
+) -> None:
+    disk.build("root/a.md: first")
+    before, stat_ = disk.snapshot(), os.stat
+
+    def die(*arguments: object, **more: object) -> None:
+        if not seen:
+            monkeypatch.setattr(os, "stat", fail)
+        fail()
+
+    with disk.open_root() as root:
+        held = root.stat(P("a.md"))
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: root.replace(P("a.md"), b"ours", expect=held),
+            lambda: root.move(P("a.md"), P("b.md"), expect=held),
+            lambda: root.trash(P("a.md"), entry="20260728T101112Z-" + "0" * 32, expect=lambda _: True),
+        )
+        for change in changes:
+            monkeypatch.setattr(_linux, "renameat2", die)
+            with pytest.raises(StorageFailed) as caught:
+                change()
+            monkeypatch.setattr(os, "stat", stat_)
+            assert isinstance(caught.value, Unsettled) is not seen
+    if seen:
+        assert disk.snapshot() == before
+    assert disk.read("root/a.md") == b"first"
+
+
 def test_write_in_place_between_look_and_exchange_is_given_back(disk: Tree) -> None:
     disk.build("root/a.md: first")
     late = Interruption(Step.REPLACE_LOOKED, lambda: disk.write("root/a.md", b"stranger"))
@@ -499,6 +553,40 @@ def test_move_of_a_file_swapped_after_the_look_goes_back(disk: Tree) -> None:
     assert disk.snapshot("root") == {"a.md": b"stranger"}
 
 
+def test_swapped_file_whose_name_is_taken_again_is_told_as_displaced(disk: Tree) -> None:
+    disk.build("root/a.md: first")
+    swap = Interruption(Step.MOVE_FOLDERS_MADE, lambda: disk.save("root/a.md", b"stranger one"))
+    take = Interruption(Step.MOVE_MOVED, lambda: disk.write("root/a.md", b"stranger two"))
+
+    def both(step: StrEnum) -> None:
+        swap(step)
+        take(step)
+
+    with disk.open_root(observe=both) as root, pytest.raises(Displaced):
+        root.move(P("a.md"), P("b.md"), expect=root.stat(P("a.md")))
+    assert disk.snapshot("root") == {"a.md": b"stranger two", "b.md": b"stranger one"}
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_move_that_cannot_be_looked_at_is_undone_or_unsettled(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
+) -> None:
+    disk.build("root/a.md: first")
+
+    def die() -> None:
+        monkeypatch.setattr("sandbox.moving.lstat", fail)
+        if lasts:
+            monkeypatch.setattr("sandbox.moving.move_file", fail)
+
+    with (
+        disk.open_root(observe=Interruption(Step.MOVE_MOVED, die)) as root,
+        pytest.raises(StorageFailed) as caught,
+    ):
+        root.move(P("a.md"), P("b.md"), expect=root.stat(P("a.md")))
+    assert isinstance(caught.value, Unsettled) is lasts
+    assert disk.snapshot("root") == {"b.md" if lasts else "a.md": b"first"}
+
+
 def test_move_whose_source_vanishes_makes_nothing(disk: Tree) -> None:
     disk.build("root/a.md: first")
     late = Interruption(Step.MOVE_FOLDERS_MADE, lambda: os.unlink(disk.path("root/a.md")))
@@ -584,6 +672,54 @@ def test_save_during_a_move_by_links_keeps_both_texts(disk: Tree, monkeypatch: p
     with disk.open_root() as root, pytest.raises(IdentityChanged):
         root.move(P("a.md"), P("b.md"), expect=root.stat(P("a.md")))
     assert disk.snapshot("root") == {"a.md": b"stranger", "b.md": b"first"}
+
+
+@pytest.mark.usefixtures("no_rename_flags")
+@pytest.mark.parametrize("lasts", [False, True])
+def test_create_by_links_whose_second_step_fails_is_undone_or_unsettled(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
+) -> None:
+    unlink = os.unlink
+
+    def once(*arguments: object, **more: object) -> None:
+        if not lasts:
+            monkeypatch.setattr(os, "unlink", unlink)
+        fail()
+
+    with disk.open_root() as root:
+        monkeypatch.setattr(os, "unlink", once)
+        with pytest.raises(StorageFailed) as caught:
+            root.create(P("a.md"), b"ours")
+        monkeypatch.setattr(os, "unlink", unlink)
+        assert isinstance(caught.value, Unsettled) is lasts
+        if not lasts:
+            assert disk.snapshot("root") == {}
+            root.create(P("a.md"), b"again")
+            assert disk.snapshot("root") == {"a.md": b"again"}
+
+
+@pytest.mark.usefixtures("no_rename_flags")
+@pytest.mark.parametrize("stranger", ["saves", "removes the other name"])
+def test_undoing_a_link_removes_neither_a_strangers_text_nor_a_last_name(
+    disk: Tree, monkeypatch: pytest.MonkeyPatch, stranger: str
+) -> None:
+    disk.build("root/a.md: first")
+    rename = os.rename
+
+    def meddle(*arguments: object, **more: object) -> None:
+        monkeypatch.setattr(os, "rename", rename)
+        if stranger == "saves":
+            disk.save("root/b.md", b"stranger")
+        else:
+            os.unlink(disk.path("root/a.md"))
+        rename(*arguments, **more) if stranger != "saves" else fail()  # type: ignore[arg-type]  # as they came
+
+    with disk.open_root() as root:
+        held = root.stat(P("a.md"))
+        monkeypatch.setattr(os, "rename", meddle)
+        with pytest.raises(Unsettled):
+            root.move(P("a.md"), P("b.md"), expect=held)
+    assert disk.read("root/b.md") == (b"stranger" if stranger == "saves" else b"first")
 
 
 def test_case_change_on_a_folding_file_system_is_a_rename(

@@ -13,11 +13,14 @@ import pytest
 
 from fsnotes.errors import FsnotesError, OutcomeUnknown, Unavailable
 from fsnotes.failures import describe
-from sandbox import _linux, releasing
+from fsnotes.notes import trashing
+from fsnotes.outcomes import Asked, Deletion
+from sandbox import _linux, moving, releasing
 from sandbox.errors import Unsettled
 from sandbox.names import RelPath
-from tests.disk import Tree
-from tests.service.conftest import ALICE, Household
+from sandbox.steps import Step
+from tests.disk import Interruption, Tree
+from tests.service.conftest import ALICE, Household, accept, answer, ask
 
 
 @pytest.fixture
@@ -136,6 +139,87 @@ def test_a_folder_that_was_made_although_that_failed_is_removed(household: House
     with failing(os, "mkdir", errno.EIO, late=True), pytest.raises(Unavailable):
         service.create(ALICE, household.uri, "new/folder/note", "text")
     assert household.tree() == before
+
+
+def delete(household: Household, step: Step, happens: Callable[[], None]) -> Asked | Deletion:
+    """Delete the note `a`, confirmed, and let something happen at a *step* of its move."""
+    service = household.service(observe=Interruption(step, happens))
+    asked = ask(service, ALICE, household.uri, "a")
+    return answer(service, ALICE, household.uri, "a", asked, accept("a.md"))
+
+
+def test_a_deletion_of_which_nothing_can_be_seen_is_told_as_unknown_and_not_as_undone(
+    household: Household,
+) -> None:
+    """It was `nothing was done`, with the note in the trash and nowhere else."""
+    household.write("a.md", "old\n")
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def die() -> None:
+            def dead(*_: object, **__: object) -> None:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+            patch.setattr(os, "read", dead)
+            patch.setattr(moving, "move_file", dead)
+
+        with pytest.raises(OutcomeUnknown) as caught:
+            delete(household, Step.TRASH_MOVED, die)
+    assert describe(caught.value).line == (
+        "unavailable: the file system failed after the change; outcome unknown: read before retrying"
+    )
+    assert not (household.vault / "a.md").exists()
+    assert list(household.vault.glob(".trash/*/a.md"))
+    assert household.audited()[-1][-1] == "outcome_unknown"
+
+
+@pytest.mark.parametrize("can_be_seen", [True, False])
+def test_a_deletion_that_fails_is_undone_only_where_its_receipt_is_seen_to_be_missing(
+    household: Household, *, can_be_seen: bool
+) -> None:
+    household.write("a.md", "old\n")
+    before = household.files()
+
+    def unseen(*_: object) -> None:
+        raise Unavailable("the file system failed")
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def die() -> None:
+            reads: list[int] = []
+            read = os.read
+
+            def dead(descriptor: int, size: int) -> bytes:
+                where = os.readlink(f"/proc/self/fd/{descriptor}")
+                if where.startswith(str(household.vault)) and not reads:
+                    reads.append(descriptor)
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+                return read(descriptor, size)
+
+            patch.setattr(os, "read", dead)
+            if not can_be_seen:
+                patch.setattr(trashing, "find_receipt", unseen)
+
+        with pytest.raises(Unavailable if can_be_seen else OutcomeUnknown):
+            delete(household, Step.TRASH_MOVED, die)
+    assert household.files() == before
+
+
+def test_a_text_that_took_a_notes_name_and_stays_in_the_trash_is_told(household: Household) -> None:
+    """It was a conflict of which nothing was done."""
+    household.write("a.md", "old\n")
+
+    def meddle() -> None:
+        (moved,) = household.vault.glob(".trash/*/a.md")
+        moved.write_text("stranger one\n")
+        household.write("a.md", "stranger two\n")
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        delete(household, Step.TRASH_MOVED, meddle)
+    assert describe(caught.value).line == (
+        "unavailable: another text had the note's name and lies in the trash; outcome unknown: read before retrying"
+    )
+    assert sorted(household.files().values()) == [b"stranger one\n", b"stranger two\n"]
 
 
 @pytest.mark.parametrize("resolver", ["openat2", "walk"])
