@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from fsnotes.errors import FsnotesError, InvalidState, OutcomeUnknown
@@ -77,14 +78,16 @@ def temporaries_of(household: Household) -> list[str]:
     ]
 
 
-def descriptors() -> dict[int, str]:
-    """Return what this process has open."""
+def descriptors(top: Path) -> dict[int, str]:
+    """Return what this process has open beneath *top*: elsewhere other tests have workers that come and go."""
     found: dict[int, str] = {}
     for name in os.listdir("/proc/self/fd"):
         try:
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+            target = os.readlink(f"/proc/self/fd/{name}")
         except FileNotFoundError:
             continue  # the listing's own
+        if target.startswith(f"{top}/"):
+            found[int(name)] = target
     return found
 
 

@@ -67,7 +67,6 @@ def run(
     On a busy machine a call of the service may take other steps than when it was recorded; whichever call of that name
     it is then, it must not matter that it fails; and there may be none.
     """
-    open_before = checks.descriptors()
     with scene_of(story, top, resolver) as scene:
         household = scene.household
         with seam.failing(at, model.made[at].call, fault):
@@ -83,7 +82,7 @@ def run(
         checks.check_audit(story, ending, household, is_of_the_log=".audit." in happened.where)
         checks.check_free(household, scene)
         checks.check_next(story, model, ending, scene, happened)
-    left = {number: what for number, what in checks.descriptors().items() if number not in open_before}
+    left = checks.descriptors(top)
     assert not left, f"left open: {left}"
     return True
 

@@ -93,11 +93,11 @@ def test_a_start_that_fails_leaves_nothing_open_and_the_next_one_succeeds(
     for at, made in enumerate(list(recorded)):
         for fault in faults_of(made):
             shutil.rmtree(tmp_path / "state")
-            before = descriptors()
+            before = descriptors(tmp_path)
             try:
                 with seam.failing(at, made.call, fault):
                     household.product().close()
             except FsnotesError:
                 pass  # what is no error of the product's fails this test
-            assert descriptors() == before, f"{made} {fault}"
+            assert descriptors(tmp_path) == before, f"{made} {fault}"
             household.product().close()
