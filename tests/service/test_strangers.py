@@ -16,7 +16,7 @@ import pytest
 from fsnotes.access import Principal
 from fsnotes.calls import Call
 from fsnotes.confirm import LedgerStep
-from fsnotes.errors import Abandoned, Busy, NoteChanged, NoteExists
+from fsnotes.errors import Abandoned, Busy, NoteChanged, NoteExists, OutcomeUnknown
 from fsnotes.outcomes import Asked, Deletion
 from sandbox.steps import Step
 from tests.disk import Interruption
@@ -93,7 +93,7 @@ def test_a_program_that_writes_into_the_file_while_it_moves_gets_it_back(househo
 
 
 def test_two_programs_at_once_lose_neither_text(household: Household) -> None:
-    """One writes into what is moving, another takes its name: both are kept, and nothing counts as deleted."""
+    """One writes into what is moving, another takes its name: both are kept, and it is said where."""
     household.write(NOTE, OLD)
     asked = ask(household.service(), ALICE, household.uri, NOTE)
     with held_open(household) as descriptor:
@@ -102,7 +102,7 @@ def test_two_programs_at_once_lose_neither_text(household: Household) -> None:
             os.pwrite(descriptor, b"WHAT", 0)
             save(household, NOTE, NEW)
 
-        with pytest.raises(NoteChanged):
+        with pytest.raises(OutcomeUnknown, match="lies in the trash"):
             confirm(household, asked, Interruption(Step.TRASH_MOVED, meddle))
     files = household.files()
     assert files.pop(NOTE) == NEW
