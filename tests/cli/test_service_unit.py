@@ -31,7 +31,7 @@ ALWAYS = ("execve", "exit", "exit_group", "rt_sigreturn", "clock_gettime", "gett
 
 def unit() -> dict[str, list[str]]:
     """The settings of the unit, each with its values in order."""
-    (text,) = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    text, _ = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         name, is_setting, value = line.partition("=")
@@ -101,7 +101,7 @@ def diagnose(
 
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     require("systemd", available=ANALYZE is not None)
-    (text,) = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    text, _ = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     program = tmp_path / "fsnotes"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

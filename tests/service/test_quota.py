@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from fsnotes import runners
 from fsnotes.access import Right
 from fsnotes.config import WorkspaceSettings
 from fsnotes.errors import Abandoned, NoRoom, NotCounted
 from fsnotes.failures import describe
-from fsnotes.notes import counting, room
+from fsnotes.notes import counting, handlers, room
 from fsnotes.outcomes import Deletion
 from fsnotes.workers import Worker
 from sandbox.jail.report import Level
@@ -206,7 +205,7 @@ def test_a_large_workspace_is_counted_in_short_calls_and_reads_overtake(
     large: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[float] = []
-    handle: Callable[..., Any] = runners.handle
+    handle: Callable[..., Any] = handlers.handle
 
     def timed_handle(*args: Any, **more: Any) -> Any:
         begun = time.monotonic()
@@ -218,7 +217,7 @@ def test_a_large_workspace_is_counted_in_short_calls_and_reads_overtake(
     def make(spec: JailSpec, *, require: Level) -> Worker:
         return Timed(Jail(spec, require=require), steps)  # type: ignore[return-value]  # the rest is passed on
 
-    monkeypatch.setattr(runners, "handle", timed_handle)
+    monkeypatch.setattr(handlers, "handle", timed_handle)
     large.worker = make
     service, uri = large.service(), large.uri
     reads: list[float] = []
