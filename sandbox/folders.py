@@ -50,11 +50,6 @@ class FolderForChange:
         self._made: list[int] = []
         self._fd = -1
 
-    @property
-    def has_made(self) -> bool:
-        """Whether any folder was missing."""
-        return bool(self._made)
-
     def __enter__(self) -> int:
         try:
             self._fd = self._open(len(self._parts))
